@@ -1,0 +1,33 @@
+# Newcomers need two commands: make demo, make test. Both create .venv on the first run and reuse it afterwards.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+
+.PHONY: demo test check test-slow bench clean
+
+demo: .venv/installed
+	$(BIN)/uegr demo --output runs/demo
+
+test: .venv/installed
+	OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -q
+
+check: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-slow: .venv/installed
+	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/perf/step_cost.py
+
+# torch first and by its exact version: asked for in any other way, pip takes a build with several GB of CUDA
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) install --constraint constraints.txt torch==2.13.0
+	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Fine-tune language models that generalise and withstand perturbation, and prove it."""

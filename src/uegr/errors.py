@@ -1,0 +1,21 @@
+"""What the user gave cannot be used: one line that says what was expected, what came, and the remedy."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """Shown by the command line as one line with exit code 2; everything else is a bug and keeps its traceback."""
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """A hint for a misspelt name, or the whole choice when nothing is near.
+
+    >>> did_you_mean("uger", ["vanilla", "uegr"])
+    'did you mean uegr?'
+    >>> did_you_mean("x", ["vanilla", "uegr"])
+    'choose one of: uegr, vanilla'
+    """
+    choices = sorted(choices)
+    close = get_close_matches(word, choices, n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else "choose one of: " + ", ".join(choices)

