@@ -1,0 +1,84 @@
+"""An alias is a card: cards/NAME.yaml says what the model is, its licence, and where its weights come from."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from uegr.errors import InputError, did_you_mean
+from uegr.packages import PackageSource
+
+FOLDER = Path(__file__).parent / "cards"
+
+
+class Source(BaseModel):
+    """Weights inside registry packages, and how they become a folder with config.json and model.safetensors.
+
+    `folder` is one already; `bin` has its weights as a torch file, read without unpickling code; `zip` is one inside an
+    archive, whose parts may travel in several packages; `onnx` and `gguf` are converted.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    packages: tuple[PackageSource, ...]
+    form: Literal["folder", "bin", "zip", "onnx", "gguf"] = "folder"
+    member: str | None = None  # the path inside the archive that the package's file is, where it is one
+    config: dict[str, Any] | None = None  # config.json, where the package has none
+    tokenizer: str | None = None  # the alias that has the same vocabulary, where the package has none
+
+
+class Card(BaseModel):
+    """What an alias stands for: exactly one of `sources` (tried in order), `hub` and `architecture`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    description: str
+    language: str = "en"
+    licence: str
+    parameters: float  # millions, without the head
+    dropout: float = 0.1  # the rate its dropout sites come with
+    max_length: int | None = None  # tokens; where the configuration does not say it
+    sources: tuple[Source, ...] = ()
+    hub: str | None = None
+    architecture: Literal["bilstm", "textcnn", "texthan"] | None = None  # trained from scratch
+
+    @model_validator(mode="after")
+    def one_origin(self) -> "Card":
+        origins = [bool(self.sources), self.hub is not None, self.architecture is not None]
+        if sum(origins) != 1:
+            raise ValueError("expected exactly one of sources, hub and architecture")
+        return self
+
+
+@cache
+def cards() -> dict[str, Card]:
+    """Every card by its alias.
+
+    >>> cards()["minilm"].licence
+    'Apache-2.0'
+    """
+    return {path.stem: read(path) for path in sorted(FOLDER.glob("*.yaml"))}
+
+
+def read(path: Path) -> Card:
+    """One card; its alias is the name of its file."""
+    try:
+        return Card(name=path.stem, **yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (ValidationError, TypeError, yaml.YAMLError) as error:
+        raise InputError(f"{path.name} is no model card: {error}") from error
+
+
+def card(name: str) -> Card:
+    """The card of an alias.
+
+    >>> card("minlm")
+    Traceback (most recent call last):
+    ...
+    uegr.errors.InputError: no model card minlm; did you mean minilm?
+    """
+    if name not in cards():
+        raise InputError(f"no model card {name}; {did_you_mean(name, cards())}")
+    return cards()[name]
