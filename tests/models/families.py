@@ -1,0 +1,73 @@
+"""Every family of classifiers as a tiny random model, for tests that must hold for all of them.
+
+    model, vocabulary = tiny("roberta", num_labels=3, dtype=torch.float64)
+
+Ids from 5 to vocabulary - 1 are words in every family; `model.config.pad_token_id` pads.
+XLNet wants padding on the left (its summary is the last position) and calls its input embedding on ids of the shape
+(T, B); every other family calls it on (B, T). Llama and Qwen2 have no dropout site.
+"""
+
+import torch
+from transformers import (
+    AlbertConfig,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    DebertaConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ElectraConfig,
+    GPT2Config,
+    LlamaConfig,
+    ModernBertConfig,
+    MPNetConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    Qwen2Config,
+    RobertaConfig,
+    XLNetConfig,
+)
+
+VOCABULARY = 40
+SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+GROUPED = {**SIZE, "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "max_position_embeddings": 64}
+
+FAMILIES: dict[str, tuple[type[PreTrainedConfig], dict]] = {
+    "bert": (BertConfig, SIZE),
+    "roberta": (RobertaConfig, {**SIZE, "max_position_embeddings": 66, "pad_token_id": 1}),
+    "albert": (AlbertConfig, {**SIZE, "embedding_size": 8, "hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}),
+    "xlnet": (XLNetConfig, {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24, "pad_token_id": 3}),
+    "electra": (ElectraConfig, {**SIZE, "embedding_size": 8}),
+    "deberta": (DebertaConfig, {**SIZE, **RELATIVE}),
+    "deberta-v2": (DebertaV2Config, {**SIZE, **RELATIVE, "position_buckets": 8, "norm_rel_ebd": "layer_norm"}),
+    "modernbert": (
+        ModernBertConfig,
+        {
+            **SIZE,
+            "pad_token_id": 0,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "cls_token_id": 1,
+            "sep_token_id": 2,
+            "classifier_dropout": 0.1,
+        },
+    ),
+    "distilbert": (DistilBertConfig, {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2}),
+    "mpnet": (MPNetConfig, {**SIZE, "max_position_embeddings": 66}),
+    "gpt2": (
+        GPT2Config,
+        {"n_embd": 16, "n_layer": 2, "n_head": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
+    ),
+    "llama": (LlamaConfig, GROUPED),
+    "qwen2": (Qwen2Config, GROUPED),
+}
+
+
+def tiny(family: str, num_labels: int = 2, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, int]:
+    """A model of the family, always with the same weights, and the size of its vocabulary."""
+    kind, values = FAMILIES[family]
+    config = kind(vocab_size=VOCABULARY, num_labels=num_labels, **values)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = AutoModelForSequenceClassification.from_config(config)
+    return model.to(dtype), VOCABULARY
