@@ -1,0 +1,119 @@
+"""Rows as a memory-mapped Arrow file in the cache, written in pieces and named by content."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uegr.data.source import Row, Source
+from uegr.errors import InputError
+from uegr.packages import cache_folder
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+VERSION = 1  # raise it when the same content would give other rows
+PIECE = 2_000  # rows that are in memory at a time
+
+
+def data_folder() -> Path:
+    """Where all of this is kept; everything in it can be deleted and comes back."""
+    folder = cache_folder() / "data"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path to write to that becomes `path` at the end, and is gone if anything raises."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
+    os.close(handle)
+    try:
+        yield Path(name)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def remembered(key: str, compute: Callable[[], Any]) -> Any:
+    """A small JSON value by content key, computed once."""
+    path = data_folder() / "facts" / f"{key}.json"
+    if not path.exists():
+        value = compute()
+        with replacing(path) as partial:
+            partial.write_text(json.dumps(value), encoding="utf-8")
+    return json.loads(path.read_text("utf-8"))
+
+
+def dataset_of(source: Source, key: str, label: str | None, encode: Callable[[Row], Any] | None) -> "Dataset":
+    """The source as a `datasets.Dataset`; `label` is the Arrow type of the label column, None for none."""
+    path = data_folder() / "rows" / f"{key}.arrow"
+    if not path.exists():
+        write(path, source, label, encode)
+    return mapped(path, key)
+
+
+def mapped(path: Path, key: str) -> "Dataset":
+    """The file, not read but mapped; its fingerprint is its content key, so that whatever follows is cached by content."""
+    from datasets import Dataset
+    from datasets.table import MemoryMappedTable
+
+    return Dataset(MemoryMappedTable.from_file(str(path)), fingerprint=key)
+
+
+def write(path: Path, source: Source, label: str | None, encode: Callable[[Row], Any] | None) -> None:
+    """Convert piece by piece: memory stays flat whatever the number of rows."""
+    import pyarrow as pa
+
+    fields = [("text", pa.string())]
+    fields += [("pair", pa.string())] if source.paired else []
+    fields += [("label", pa.type_for_alias(label))] if label else []
+    schema = pa.schema(fields)
+    rows = 0
+    with replacing(path) as partial, pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_stream(sink, schema) as stream:
+        for piece in pieces(source.read()):
+            stream.write_batch(batch_of(source, piece, schema, encode))
+            rows += len(piece)
+        if rows == 0:
+            raise InputError(f"{source.name} holds no rows; expected at least one")
+
+
+def pieces(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Lists of `PIECE` rows."""
+    piece: list[Row] = []
+    for row in rows:
+        piece.append(row)
+        if len(piece) == PIECE:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+def batch_of(source: Source, piece: list[Row], schema: Any, encode: Callable[[Row], Any] | None) -> Any:
+    import pyarrow as pa
+
+    columns: dict[str, list] = {"text": [row.text for row in piece]}
+    if source.paired:
+        columns["pair"] = [row.pair for row in piece]
+    if encode:
+        columns["label"] = [encode(row) for row in piece]
+    try:
+        return pa.record_batch([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+    except UnicodeEncodeError:
+        raise not_unicode(source, piece) from None
+
+
+def not_unicode(source: Source, piece: list[Row]) -> InputError:
+    """Half a surrogate pair, which JSON can say and Unicode text cannot hold: name its row."""
+    for row in piece:
+        try:
+            (row.text + (row.pair or "")).encode("utf-8")
+        except UnicodeEncodeError as error:
+            bad = f"\\u{ord(error.object[error.start]):04x}"
+            return InputError(f"{source.at(row.place)}: {bad} is half a surrogate pair, not text; correct the row")
+    return InputError(f"{source.name} holds text that is not valid Unicode")

@@ -1,0 +1,153 @@
+"""What is known about a data set, as a YAML file of at most 25 lines beside this module in `cards/`."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from uegr.errors import InputError, did_you_mean
+from uegr.packages import PackageSource
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Hub(Strict):
+    """A data set of the Hugging Face hub; `splits` where the hub calls them otherwise than the card."""
+
+    path: str
+    config: str | None = None
+    splits: dict[str, str] = {}
+
+
+class Member(Strict):
+    """One tab-separated file without a header, inside an archive that travels in a registry package."""
+
+    package: PackageSource
+    archive_sha256: str  # of the archive that the package carries
+    file: str
+    columns: tuple[str, ...]
+    encoding: str = "utf-8"
+
+
+class Where(Strict):
+    """The sources, each optional: `files` are paths below `$UEGR_DATA` without `.jsonl.gz`, by split."""
+
+    files: dict[str, str] = {}
+    hub: Hub | None = None
+    package: Member | None = None
+
+
+class Columns(Strict):
+    """The names of the source's columns."""
+
+    text: str = "text"
+    pair: str | None = None
+    label: str = "label"
+
+
+class Paper(Strict):
+    """The split that the papers use where it is not the published one: pooled, ordered by a hash of the text, cut."""
+
+    pool: tuple[str, ...]
+    sizes: dict[str, int]
+
+
+class Evaluation(Strict):
+    """What this set is to a model of another task.
+
+    `labels` maps a label name of the task to a label name here; names that are equal need no entry.
+    """
+
+    task: str
+    kind: Literal["shift", "adversarial", "anomaly", "contrast"]
+    labels: dict[str, str] = {}
+    note: str = ""
+
+
+class Card(Strict):
+    """A data set. `splits` are the official sizes, after `drop`; `partial` says which splits are only a part here."""
+
+    name: str
+    title: str
+    licence: str
+    language: str
+    where: Where
+    columns: Columns = Columns()
+    labels: tuple[str, ...] | Literal["regression"]
+    threshold: float | None = None  # the label is the sign of a number at least this far from 0
+    drop: tuple[int, ...] = ()  # labels whose rows are left out
+    splits: Annotated[dict[str, int], Field(min_length=1)]
+    hash_split: dict[str, int] = {}  # cut from the only file by a hash of the text; the rest is train
+    partial: dict[str, str] = {}
+    metrics: tuple[str, ...]
+    paper: Paper | None = None
+    evaluates: tuple[Evaluation, ...] = ()
+    note: str = ""
+
+    @model_validator(mode="after")
+    def agree(self) -> "Card":
+        unknown = set(self.partial) - set(self.splits)
+        if unknown:
+            raise ValueError(f"partial names no split of the card: {sorted(unknown)}")
+        if not (self.where.files or self.where.hub or self.where.package):
+            raise ValueError("where has neither files nor hub nor package")
+        return self
+
+    @property
+    def task(self) -> Literal["classification", "regression"]:
+        return "regression" if self.labels == "regression" else "classification"
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        return None if self.labels == "regression" else self.labels
+
+
+@cache
+def cards() -> dict[str, Card]:
+    """Every card by name.
+
+    >>> cards()["snippets"].labels
+    ('negative', 'positive')
+    """
+    folder = files("uegr.data") / "cards"
+    found = [read(path.name, path.read_text("utf-8")) for path in folder.iterdir() if path.name.endswith(".yaml")]
+    return {card.name: card for card in sorted(found, key=lambda card: card.name)}
+
+
+def read(file: str, text: str) -> Card:
+    """One card; a mistake in it is one line.
+
+    >>> read("x.yaml", "name: x")
+    Traceback (most recent call last):
+    uegr.errors.InputError: card x.yaml: title: Field required
+    """
+    try:
+        card = Card.model_validate(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise InputError(f"card {file} is not YAML: {' '.join(str(error).split())}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"card {file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if card.name != file.removesuffix(".yaml"):
+        raise InputError(f"card {file} is named {card.name}; the file and the name must be the same word")
+    return card
+
+
+def card(name: str) -> Card:
+    """The card of that name, or what was meant."""
+    if name not in cards():
+        raise InputError(f"there is no data set {name!r}; {did_you_mean(name, cards())}")
+    return cards()[name]
+
+
+def evaluation_sets(task: str) -> list[tuple[Card, Evaluation]]:
+    """The cards that test a model of `task`, and as what.
+
+    >>> [(card.name, evaluation.kind) for card, evaluation in evaluation_sets("snippets")][:2]
+    [('snippets_editorials', 'shift'), ('snippets_products', 'shift')]
+    """
+    return [(card, use) for card in cards().values() for use in card.evaluates if use.task == task]

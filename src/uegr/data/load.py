@@ -1,0 +1,130 @@
+"""The one loader: a card, a file or a folder becomes `Data`.
+
+A name is looked for as a local file or folder, then below `$UEGR_DATA`, then on the Hugging Face hub; a card with a
+package needs none of them.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from uegr.data import arrow
+from uegr.data.card import Card
+from uegr.data.labels import Labelling, Task, learn
+from uegr.data.local import Reading
+from uegr.data.resolve import resolve
+from uegr.data.source import Source, key_of
+from uegr.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+@dataclass(frozen=True)
+class Data:
+    """Splits of rows with the columns `text`, where there are pairs `pair`, and where there are labels `label`."""
+
+    name: str
+    task: Literal["classification", "regression", "unlabelled"]
+    labels: tuple[str, ...] | None  # the index is the label id
+    metrics: tuple[str, ...]
+    splits: "dict[str, Dataset]" = field(repr=False)
+    card: Card | None = field(default=None, repr=False)
+
+    def with_splits(self, **splits: "Dataset") -> "Data":
+        """The same data with these splits added or replaced."""
+        return replace(self, splits={**self.splits, **splits})
+
+    @property
+    def validation(self) -> str | None:
+        """The name of the split to validate on: `validation`, or the first that starts so (MNLI has two)."""
+        return next((name for name in self.splits if name.startswith("validation")), None)
+
+
+def load(
+    source: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]],
+    *,
+    text_column: str | None = None,
+    pair_column: str | None = None,
+    label_column: str | None = None,
+    splits: Iterable[str] | None = None,
+    labelled: bool | None = None,
+    labels: Iterable[str] | None = None,
+    task: Task | None = None,
+    delimiter: str | None = None,
+    quoting: Literal["standard", "none"] | None = None,
+    encoding: str | None = None,
+    paper_split: bool = False,
+) -> Data:
+    """Load a card by name, a file, a folder of `train.*`, `validation.*`, `test.*`, or a mapping of split to file.
+
+    What is None is detected. `labelled=True` insists on labels, `False` leaves them out. `labels` are the names a
+    trained model knows, in its order; without them the training split gives them. `paper_split` cuts the split that
+    the card's paper used.
+    """
+    reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
+    found = resolve(source, reading, paper_split)
+    wanted = chosen(found.name, found.sources, splits)
+    if not has_labels(found.sources, wanted, labelled, reading):
+        return Data(found.name, "unlabelled", None, (), {name: rows(found.sources[name], None) for name in wanted})
+    labelling = labelling_of(found.sources, found.card, labels, task)
+    data = Data(
+        name=found.name,
+        task=labelling.task,
+        labels=labelling.names,
+        metrics=found.card.metrics if found.card else default_metrics(labelling),
+        splits={name: rows(found.sources[name], labelling) for name in wanted},
+        card=found.card,
+    )
+    return data
+
+
+def chosen(name: str, sources: Mapping[str, Source], splits: Iterable[str] | None) -> list[str]:
+    """The splits to load, in the order of the source."""
+    if splits is None:
+        return list(sources)
+    wanted = list(splits)
+    for split in wanted:
+        if split not in sources:
+            raise InputError(f"{name} has no split {split!r} here; choose from {', '.join(sources)}")
+    return wanted
+
+
+def has_labels(sources: Mapping[str, Source], wanted: list[str], labelled: bool | None, reading: Reading) -> bool:
+    """Whether to read labels; a split without them is an error only when they are insisted on, or the others have them."""
+    if labelled is False:
+        return False
+    bare = [sources[name] for name in wanted if not sources[name].labelled]
+    if bare and (labelled or len(bare) < len(wanted)):
+        raise InputError(
+            f"{bare[0].name} has no label column{f' {reading.label!r}' if reading.label else ''}; "
+            "name it with label_column (--label-column), or call it 'label'"
+        )
+    return not bare
+
+
+def labelling_of(
+    sources: Mapping[str, Source], card: Card | None, labels: Iterable[str] | None, task: Task | None
+) -> Labelling:
+    """From the card, the caller, or one pass over the training split, remembered by content."""
+    if card is not None:
+        return Labelling(card.label_names)
+    if labels is not None:
+        return Labelling(tuple(labels))
+    first = sources.get("train") or next(iter(sources.values()))
+    key = key_of("labels", arrow.VERSION, first.key, task)
+    names = arrow.remembered(key, lambda: learn(first, task).names)
+    return Labelling(None if names is None else tuple(names))
+
+
+def rows(source: Source, labelling: Labelling | None) -> "Dataset":
+    """The Arrow rows of one split."""
+    if labelling is None:
+        return arrow.dataset_of(source, key_of("rows", arrow.VERSION, source.key, "unlabelled"), None, None)
+    key = key_of("rows", arrow.VERSION, source.key, labelling.task, labelling.names)
+    return arrow.dataset_of(source, key, "double" if labelling.names is None else "int64", labelling.encoder(source))
+
+
+def default_metrics(labelling: Labelling) -> tuple[str, ...]:
+    return ("pearson", "spearman") if labelling.names is None else ("accuracy",)

@@ -1,0 +1,100 @@
+"""Stratified, seeded parts of a data set: a validation split held out, or a smaller training split."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uegr.data.load import Data
+from uegr.data.split import text_hash
+from uegr.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def subsample(dataset: "Dataset", *, size: int | None = None, fraction: float | None = None, seed: int) -> "Dataset":
+    """`size` rows, or a `fraction` of them, with every label in proportion and in the order of the data set.
+
+    A smaller sample of the same seed is part of every larger one, so that a curve over sizes (R-AT, figure 2) adds
+    rows and never swaps them.
+    """
+    wanted = rows_wanted(len(dataset), size, fraction)
+    if wanted == len(dataset):
+        return dataset
+    return dataset.select(np.sort(stratified_order(strata(dataset), seed)[:wanted]))
+
+
+def rows_wanted(rows: int, size: int | None, fraction: float | None) -> int:
+    """
+    >>> rows_wanted(10, None, 0.25), rows_wanted(10, 4, None)
+    (2, 4)
+    """
+    if (size is None) == (fraction is None):
+        raise InputError("expected either a size or a fraction of the rows, got both or neither")
+    if fraction is not None:
+        if not 0 < fraction <= 1:
+            raise InputError(f"expected 0 < fraction <= 1, got {fraction}")
+        size = max(1, round(rows * fraction))
+    assert size is not None
+    if not 1 <= size <= rows:
+        raise InputError(f"expected a size from 1 to the {rows:,} rows there are, got {size:,}")
+    return size
+
+
+def strata(dataset: "Dataset") -> np.ndarray:
+    """The label ids, [rows]; one stratum when there are no classes."""
+    if "label" not in dataset.column_names or dataset.features["label"].dtype != "int64":
+        return np.zeros(len(dataset), dtype=np.int64)
+    return dataset.with_format("numpy", columns=["label"])[:]["label"]
+
+
+def stratified_order(labels: np.ndarray, seed: int) -> np.ndarray:
+    """All row numbers, shuffled so that every beginning of the list holds each label in proportion, to rounding."""
+    generator = np.random.default_rng(seed)
+    shuffled = generator.permutation(len(labels))
+    rank = np.empty(len(labels))
+    for label in np.unique(labels):
+        members = shuffled[labels[shuffled] == label]
+        rank[members] = (np.arange(len(members)) + 0.5) / len(members)
+    return shuffled[np.argsort(rank[shuffled], kind="stable")]
+
+
+def holdout(data: Data, fraction: float, seed: int) -> Data:
+    """`data` with a `validation` split taken from `train`, stratified; equal texts stay on one side."""
+    train = data.splits["train"]
+    if not 0 < fraction < 1 or len(train) < 2:
+        raise InputError(f"expected 0 < fraction < 1 of at least 2 rows, got {fraction} of {len(train)}")
+    wanted = min(max(1, round(len(train) * fraction)), len(train) - 1)
+    held = whole_groups(stratified_order(strata(train), seed), groups(train), wanted)
+    kept = np.setdiff1d(np.arange(len(train)), held, assume_unique=True)
+    if not len(kept) or not len(held):
+        raise InputError(f"{data.name}: nearly all rows have the same text; no validation split can be held out")
+    return data.with_splits(train=train.select(kept), validation=train.select(held))
+
+
+def groups(dataset: "Dataset") -> np.ndarray:
+    """A number per row that equal texts share, [rows]."""
+    paired = "pair" in dataset.column_names
+    hashes = np.empty(len(dataset), dtype=np.uint64)
+    start = 0
+    for batch in dataset.iter(batch_size=2_000):
+        pairs = batch["pair"] if paired else [None] * len(batch["text"])
+        for text, pair in zip(batch["text"], pairs, strict=True):
+            hashes[start] = text_hash(text, pair)
+            start += 1
+    return np.unique(hashes, return_inverse=True)[1]
+
+
+def whole_groups(order: np.ndarray, group: np.ndarray, wanted: int) -> np.ndarray:
+    """The first rows of `order` whose groups fit whole into `wanted` rows, sorted."""
+    size = np.bincount(group)
+    once = order[size[group[order]] == 1]
+    shared = order[size[group[order]] > 1]
+    if len(once) >= wanted:  # the usual case: texts that occur twice simply stay in training
+        return np.sort(once[:wanted])
+    taken, held = set(), list(once)
+    for row in shared:
+        if group[row] not in taken and len(held) + size[group[row]] <= wanted:
+            taken.add(group[row])
+            held.extend(np.flatnonzero(group == group[row]))
+    return np.sort(np.array(held, dtype=np.int64))

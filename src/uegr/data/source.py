@@ -1,0 +1,78 @@
+"""Rows on their way in: where they come from, and one row at a time, so that no file is ever held whole."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from uegr.errors import InputError
+
+
+class Row(NamedTuple):
+    """A row as the file has it. `place` is its line in a text file, its number from 1 elsewhere."""
+
+    place: int
+    text: str
+    pair: str | None = None
+    label: Any = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that can be read again and again. `key` names their content and how it is read."""
+
+    name: str  # a file's path as the user gave it, for messages
+    key: str
+    read: Callable[[], Iterator[Row]]
+    paired: bool = False
+    labelled: bool = True
+    unit: str = "row"  # what `place` counts
+
+    def at(self, place: int) -> str:
+        return f"{self.name}, {self.unit} {place}"
+
+    def edited(self, edit: Callable[[Iterator[Row]], Iterator[Row]], why: Any) -> "Source":
+        """The same source with its rows changed or left out by `edit`; `why` goes into the key."""
+        return replace(self, key=key_of(self.key, why), read=lambda: edit(self.read()))
+
+
+def key_of(*parts: Any) -> str:
+    """A short name for content: equal for equal JSON, and for nothing else.
+
+    >>> key_of("a", {"b": 1, "c": 2}) == key_of("a", {"c": 2, "b": 1}) != key_of("a")
+    True
+    """
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
+
+
+def signs(source: Source, threshold: float) -> Source:
+    """Numbers as labels 0 and 1 by their sign; rows nearer to 0 than `threshold` are left out."""
+
+    def edit(rows: Iterator[Row]) -> Iterator[Row]:
+        for row in rows:
+            value = number(source, row)
+            if abs(value) >= threshold:
+                yield row._replace(label=int(value > 0))
+
+    return source.edited(edit, ["signs", threshold])
+
+
+def without(source: Source, labels: tuple[int, ...]) -> Source:
+    """Leave out the rows of these labels, such as -1 for "no gold label"."""
+    dropped = set(labels) | {str(label) for label in labels}
+    return source.edited(
+        lambda rows: (row for row in rows if row.label not in dropped),
+        ["without", sorted(labels)],
+    )
+
+
+def number(source: Source, row: Row) -> float:
+    """The label as a finite number, or the place where it is none."""
+    try:
+        value = float(row.label)
+    except (TypeError, ValueError, OverflowError):
+        value = float("nan")
+    if value - value != 0:  # NaN and the infinities
+        raise InputError(f"{source.at(row.place)}: expected a finite number as label, got {row.label!r}")
+    return value

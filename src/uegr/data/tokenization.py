@@ -1,0 +1,101 @@
+"""Texts to token ids, in pieces, kept in the cache by content so that a second run starts at once."""
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from uegr.data import arrow
+from uegr.data.source import key_of
+from uegr.data.warn import warn
+from uegr.errors import InputError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+VERSION = 1
+BOUNDLESS = 1_000_000  # transformers says "no limit" with a very large number
+
+
+def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None) -> "Dataset":
+    """`input_ids`, `attention_mask`, what else the tokenizer gives, `labels` where there are any, and `length`.
+
+    Nothing is padded: the collator pads each batch to its longest row. `max_length` None is the model's own limit.
+    Warns with the number of rows that are cut.
+    """
+    limit = length_limit(tokenizer, max_length)
+    key = key_of("tokens", VERSION, dataset._fingerprint, tokenizer_key(tokenizer), limit)
+    path = arrow.data_folder() / "tokens" / f"{key}.arrow"
+    path.parent.mkdir(exist_ok=True)
+    tokens = dataset.map(
+        lambda batch: encoded(batch, tokenizer, limit),
+        batched=True,
+        remove_columns=dataset.column_names,
+        cache_file_name=str(path),
+        load_from_cache_file=True,
+        new_fingerprint=key,
+        desc="tokenising",
+    )
+    report_cuts(key, tokens, limit)
+    return tokens.remove_columns("cut")
+
+
+def length_limit(tokenizer: Any, max_length: int | None) -> int | None:
+    """The smaller of what is asked for and what the model can take."""
+    own = tokenizer.model_max_length
+    bounds = [bound for bound in (max_length, own if own < BOUNDLESS else None) if bound is not None]
+    limit = min(bounds, default=None)
+    least = tokenizer.num_special_tokens_to_add(pair=True) + 1
+    if limit is not None and limit < least:
+        raise InputError(f"expected max_length of at least {least}, got {limit}: special tokens fill the row")
+    return limit
+
+
+def tokenizer_key(tokenizer: Any) -> str:
+    """A name for what the tokenizer does; the padding and truncation of its last call are no part of that."""
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is not None:
+        state = json.loads(fast.to_str())
+        state = {name: part for name, part in state.items() if name not in ("truncation", "padding")}
+    else:
+        state = {"vocabulary": sorted(tokenizer.get_vocab().items()), "repr": repr(tokenizer)}
+    body = json.dumps(state, sort_keys=True).encode("utf-8", "surrogatepass")
+    sides = [tokenizer.truncation_side, list(tokenizer.model_input_names), type(tokenizer).__name__]
+    return key_of(hashlib.sha256(body).hexdigest(), sides)
+
+
+def encoded(batch: dict[str, list], tokenizer: Any, limit: int | None) -> dict[str, list]:
+    """One piece; `cut` says which rows lost tokens."""
+    texts = (batch["text"], batch["pair"]) if "pair" in batch else (batch["text"],)
+    columns = tokenizer(*texts, truncation=limit is not None, max_length=limit, padding=False)
+    result = dict(columns)
+    result["length"] = [len(ids) for ids in result["input_ids"]]
+    result["cut"] = cuts(columns, texts, tokenizer, limit, result["length"])
+    if "label" in batch:
+        result["labels"] = batch["label"]
+    return result
+
+
+def cuts(columns: Any, texts: tuple, tokenizer: Any, limit: int | None, lengths: list[int]) -> list[bool]:
+    """A fast tokenizer keeps what it cut off; a slow one is asked again, for the full rows only."""
+    if limit is None:
+        return [False] * len(lengths)
+    if columns.encodings is not None:
+        return [bool(encoding.overflowing) for encoding in columns.encodings]
+    full = [index for index, length in enumerate(lengths) if length >= limit]
+    if not full:
+        return [False] * len(lengths)
+    again = tokenizer(*[[column[index] for index in full] for column in texts], truncation=False, verbose=False)
+    longer = {index for index, ids in zip(full, again["input_ids"], strict=True) if len(ids) > limit}
+    return [index in longer for index in range(len(lengths))]
+
+
+def report_cuts(key: str, tokens: "Dataset", limit: int | None) -> None:
+    """Say every time how many rows are cut, counting once."""
+
+    def count() -> int:
+        return sum(sum(batch["cut"]) for batch in tokens.select_columns(["cut"]).iter(batch_size=10_000))
+
+    cut = arrow.remembered(key_of("cut", key), count)
+    if cut:
+        share = 100 * cut / len(tokens)
+        warn(f"{cut:,} of {len(tokens):,} rows ({share:.1f}%) are longer than {limit} tokens and are cut there")
