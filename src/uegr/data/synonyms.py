@@ -1,21 +1,22 @@
 """Lexicons: which words mean nearly the same.
 
-The default is WordNet 3.0 (Miller 1995) out of a registry package. Its database files are parsed here and not by nltk: the
-format is one line a synset with fixed fields (`man 5WN wndb`), the parser is a page, takes two seconds once, and nltk would
-bring a dependency and 35 MB of files to read at each start. The outcome is one JSON file in the cache, read in a tenth of a
-second. Counter-fitted neighbours (Mrksic 2016; the substitution set of Jia 2019 and of RIFT) come from
-`$UEGR_DATA/lexical/counterfitted_neighbors.json.gz`; Chinese synonyms from HIT's Cilin; or a user's own file.
+The default is WordNet 3.0 (Miller 1995) out of a registry package. Its database files are parsed here and not by nltk:
+the format is one line a synset with fixed fields (`man 5WN wndb`), the parser is a page and takes two seconds once, and
+nltk would bring a dependency and 35 MB of files to keep and to read at each start. The outcome is one JSON file in the
+cache, read in a quarter of a second. Counter-fitted neighbours (Mrksic 2016; what Jia 2019 and RIFT attack with) are
+in `$UEGR_DATA/lexical`; Chinese synonyms are HIT's Cilin; or a user brings a file.
 """
 
 import gzip
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource, cache_folder, download, members
@@ -38,11 +39,14 @@ SENSE_PARTS = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}  # 5 is an adje
 
 
 class Reading(NamedTuple):
-    """One part of speech of a word; `part` is n, v, a, r, or empty when the lexicon lists inflected forms as they are."""
+    """One part of speech of a word; `part` is n, v, a, r, or empty when the lexicon lists forms as they are."""
 
     part: str
-    count: int  # occurrences in WordNet's tagged text, 0 where none are known
+    uses: int  # occurrences in WordNet's tagged text, 0 where none are known
     synonyms: tuple[str, ...]  # the commonest sense first
+
+
+Readings = dict[str, tuple[Reading, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Lexicon:
 
     name: str
     language: str
-    readings: dict[str, tuple[Reading, ...]]
+    readings: Readings
     irregular: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)  # part -> form -> lemmas
     stop_words: frozenset[str] = frozenset()
 
@@ -90,15 +94,14 @@ def counterfitted() -> Lexicon:
 
 
 def from_file(path: Path) -> Lexicon:
-    """A user's substitutes: JSON `{word: [substitute, ...]}`, or TSV of a word and its substitutes; `.gz` is read too."""
+    """A user's substitutes: JSON `{word: [substitute, ...]}`, or TSV of a word and its substitutes; also as `.gz`."""
     try:
-        opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-        with opened as file:
-            text = file.read()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError(f"cannot read the substitutes in {path} ({error}); expected UTF-8 JSON or TSV") from error
     listed = json_entries(path, text) if ".json" in path.suffixes else tsv_entries(path, text)
-    readings = {word.lower(): (Reading("", 0, tuple(others)),) for word, others in listed.items()}
+    readings: Readings = {word.lower(): (Reading("", 0, tuple(others)),) for word, others in listed.items()}
     if not readings:
         raise InputError(f"expected at least one word with a substitute in {path}, got none")
     chinese = sum("\u4e00" <= word[:1] <= "\u9fff" for word in readings) * 2 > len(readings)
@@ -163,17 +166,17 @@ def texts(archive: Path, wanted: str) -> dict[str, str]:
     return found
 
 
-def encoded(lexicon: Lexicon) -> dict:
+def encoded(lexicon: Lexicon) -> dict[str, Any]:
     """Plain JSON values."""
     readings = {
-        word: [[reading.part, reading.count, reading.synonyms] for reading in several]
+        word: [[reading.part, reading.uses, reading.synonyms] for reading in several]
         for word, several in lexicon.readings.items()
     }
     plain = {"name": lexicon.name, "language": lexicon.language, "irregular": lexicon.irregular}
     return plain | {"readings": readings, "stop_words": sorted(lexicon.stop_words)}
 
 
-def decoded(stored: dict) -> Lexicon:
+def decoded(stored: dict[str, Any]) -> Lexicon:
     """What `encoded` wrote."""
     readings = {
         word: tuple(Reading(part, count, tuple(synonyms)) for part, count, synonyms in several)
@@ -193,7 +196,7 @@ def build_wordnet(files: dict[str, str]) -> Lexicon:
             others = (word for offset in offsets for word in synsets[offset] if word.lower() != lemma)
             if synonyms := tuple(dict.fromkeys(word for word in others if "_" not in word)):
                 found.setdefault(lemma, []).append(Reading(part, counts.get((lemma, part), 0), synonyms))
-    readings = {lemma: tuple(sorted(found[lemma], key=lambda reading: -reading.count)) for lemma in sorted(found)}
+    readings = {lemma: tuple(sorted(found[lemma], key=lambda reading: -reading.uses)) for lemma in sorted(found)}
     irregular = {part: dict(exception_lines(files[f"wordnet/{file}.exc"])) for file, part in PARTS.items()}
     stop_words = frozenset(files["stopwords/english"].split())
     return Lexicon("wordnet", "en", readings, irregular, stop_words)
@@ -240,19 +243,19 @@ def exception_lines(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def build_cilin(files: dict[str, str]) -> Lexicon:
-    """Groups marked `=` are synonyms (`#` are merely related, `@` stand alone); Kb, Kc, Kd and pronouns are stop words."""
+    """Groups marked `=` are synonyms (`#` merely related, `@` alone); particles (Kb, Kc, Kd), pronouns stop words."""
     groups = list(cilin_groups(json.loads(files["cilin_tree.json"])))
     found: dict[str, list[str]] = {}
     for code, words in groups:
         for word in words if code.endswith("=") else ():
             found.setdefault(word, []).extend(other for other in words if other != word)
-    readings = {word: (Reading("", 0, tuple(dict.fromkeys(found[word]))),) for word in sorted(found)}
+    readings: Readings = {word: (Reading("", 0, tuple(dict.fromkeys(found[word]))),) for word in sorted(found)}
     functions = ("Aa02", "Aa03", "Aa04", "Aa05", "Aa06", "Ed61", "Kb", "Kc", "Kd")
     stop_words = frozenset(word for code, words in groups if code.startswith(functions) for word in words)
     return Lexicon("cilin", "zh", readings, stop_words=stop_words)
 
 
-def cilin_groups(tree: dict, prefix: str = "") -> Iterable[tuple[str, list[str]]]:
+def cilin_groups(tree: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, list[str]]]:
     """(code such as Aa01A01=, words) of every leaf."""
     for key, node in tree.items():
         if isinstance(node, list):
