@@ -27,6 +27,8 @@ from transformers import (
     XLNetConfig,
 )
 
+from uegr.models.bilstm import BiLSTMConfig
+
 VOCABULARY = 40
 SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
 GROUPED = {**SIZE, "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
@@ -60,6 +62,7 @@ FAMILIES: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     ),
     "llama": (LlamaConfig, GROUPED),
     "qwen2": (Qwen2Config, GROUPED),
+    "bilstm": (BiLSTMConfig, {"embedding_size": 16, "hidden_size": 8}),
 }
 
 

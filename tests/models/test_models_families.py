@@ -38,7 +38,7 @@ def test_embedding_hook_sees_every_token_and_gets_gradient(family):
     assert torch.equal(reached, model_input["attention_mask"].bool())
     assert out.logits.shape == (3, 3)
     assert out.logits.dtype == torch.float64
-    assert len(out.hidden_states) >= 3
+    assert len(out.hidden_states) >= 2
 
 
 @pytest.mark.parametrize("family", FAMILIES)
