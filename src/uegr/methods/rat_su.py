@@ -1,0 +1,51 @@
+"""R-AT with UEGR's selective update: the ablation row "R-AT-SU" of UEGR's table IV.
+
+Sun et al., "Unified enhancement of the generalization and robustness of language models via bi-stage optimization".
+The forward stage is `rat` with all its options, the backward stage is `uegr`'s; see both for equations and sources.
+"""
+
+from uegr.methods.contract import Method, configured
+from uegr.methods.rat import Consistency, objective
+from uegr.pieces.divergence import Reduction
+from uegr.pieces.perturbation import Norm
+from uegr.pieces.saliency import Keep, Score
+from uegr.pieces.selective import Refresh, Rescale, SelectiveUpdate
+
+
+@configured
+def rat_su(
+    *,
+    epsilon: float = 1.0,
+    epsilon_warmup: float = 0.0,
+    norm: Norm = "example",
+    submodels: int = 2,
+    consistency_weight: float = 0.5,
+    consistency: Consistency = "symmetric_kl",
+    kl: bool = True,
+    reduction: Reduction = "mean",
+    epsilons: tuple[float, ...] | None = None,
+    rates: tuple[float, ...] | None = None,
+    split: int = 1,
+    score: Score = "rank",
+    keep: Keep = "salient",
+    alpha: float = 0.9,
+    beta: float = 10.0,
+    rescale: Rescale = True,
+    refresh: Refresh = 1,
+) -> Method:
+    """R-AT whose gradient is updated selectively; `alpha` and `beta` are the selection's, as in `uegr`."""
+    forward = objective(
+        epsilon=epsilon,
+        epsilon_warmup=epsilon_warmup,
+        norm=norm,
+        submodels=submodels,
+        alpha=consistency_weight,
+        consistency=consistency,
+        kl=kl,
+        reduction=reduction,
+        epsilons=epsilons,
+        rates=rates,
+        split=split,
+    )
+    backward = SelectiveUpdate(score=score, keep=keep, alpha=alpha, beta=beta, rescale=rescale, refresh=refresh)
+    return Method(forward, gradients=(backward,))

@@ -1,0 +1,37 @@
+"""Plain fine-tuning.
+
+    L = CE(z(x), y)
+
+`dropout` sets the rate of every nn.Dropout (0 is the "w/o dropout" row of the tables); None leaves the model's own.
+The loss is the model's own, so that the weights after training are bitwise those of `transformers.Trainer`.
+"""
+
+from collections.abc import Iterator
+
+from torch import nn
+
+from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.dropout import sites
+from uegr.pieces.embedding import Batch
+
+
+class Vanilla(Objective):
+    """One clean pass."""
+
+    def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
+        yield {"task": task_loss(model(**batch))}
+
+
+@configured
+def vanilla(*, dropout: float | None = None) -> Method:
+    """Plain fine-tuning with the model's own loss."""
+    if dropout is None:
+        return Method(Vanilla())
+    if not 0 <= dropout < 1:
+        raise ValueError(f"expected 0 <= dropout < 1, got {dropout}")
+
+    def set_rates(model: nn.Module) -> None:
+        for site in sites(model).values():
+            site.p = dropout
+
+    return Method(Vanilla(), surgery=(set_rates,))

@@ -1,0 +1,110 @@
+"""Perturbations of the embedded input: where they start, how they climb, and the ball they stay in.
+
+delta_i = epsilon * g_i / ||g_i||_2   (UEGR eq. 2, R-AT eq. 5, FGM of Miyato et al. 2017)
+
+The papers leave open what the norm runs over; the readings have names:
+- `example`: one example's tokens and dimensions (eq. 2 is written for one x).
+- `token`: one token's dimensions.
+- `matrix`: the gradient of the embedding matrix, one norm for the whole batch, the same shift for every occurrence of
+  a word, as R-AT released it.
+- `max`: one token's dimensions in the maximum norm (RoAST).
+Padding never moves. A zero or non-finite gradient gives a zero perturbation.
+"""
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from uegr.pieces.embedding import Batch, embedding_layer, token_mask
+
+Norm = Literal["example", "token", "matrix", "max"]
+
+
+def check_norm(norm: str) -> Norm:
+    """The norm's name, if it is one."""
+    for known in get_args(Norm):
+        if norm == known:
+            return known  # type: ignore[no-any-return]
+    raise ValueError(f"expected norm to be one of {', '.join(get_args(Norm))}, got {norm!r}")
+
+
+def check_epsilon(epsilon: float) -> float:
+    """The radius, if it is one: a negative or infinite epsilon is refused."""
+    if not 0 <= epsilon < float("inf"):
+        raise ValueError(f"expected epsilon >= 0, got {epsilon}")
+    return epsilon
+
+
+def zero_start(model: nn.Module, batch: Batch) -> Tensor:
+    """A leaf of zeros, (examples, tokens, dimensions): the clean backward leaves dL/dx in its `.grad`."""
+    weight = embedding_layer(model).weight
+    assert isinstance(weight, Tensor)
+    shape = (*batch["input_ids"].shape, weight.shape[-1])
+    return torch.zeros(shape, dtype=weight.dtype, device=weight.device, requires_grad=True)
+
+
+def length(values: Tensor, norm: Norm) -> Tensor:
+    """The length of each unit that the norm runs over, broadcastable to `values` (examples, tokens, dimensions).
+
+    Measured after division by the largest entry, so that tiny gradients do not vanish when squared.
+
+    >>> length(torch.tensor([[[3.0, 4.0], [0.0, 0.0]]]), "example").item()
+    5.0
+    """
+    if norm == "max":
+        return values.abs().amax(-1, keepdim=True)
+    dims = (-1,) if norm == "token" else tuple(range(1 if norm == "example" else 0, values.dim()))
+    largest: Tensor = values.abs().amax(dims, keepdim=True)
+    scale = torch.where(largest > 0, largest, 1.0)
+    scaled: Tensor = torch.linalg.vector_norm(values / scale, dim=dims, keepdim=True)
+    return largest * scaled
+
+
+def by_word(gradient: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of the embedding matrix at the words present, (words, dimensions), and each position's word."""
+    words, index = ids.unique(return_inverse=True)
+    total = gradient.new_zeros(len(words), gradient.shape[-1])
+    return total.index_add_(0, index.flatten(), gradient.flatten(0, -2)), index
+
+
+def unit(gradient: Tensor, batch: Batch, norm: Norm) -> Tensor:
+    """The gradient with every unit of the norm at length 1 (or 0), nothing on padding.
+
+    >>> batch = {"input_ids": torch.tensor([[5, 5, 0]]), "attention_mask": torch.tensor([[1, 1, 0]])}
+    >>> unit(torch.tensor([[[3.0], [4.0], [9.0]]]), batch, "example").flatten().tolist()
+    [0.6000000238418579, 0.800000011920929, 0.0]
+    """
+    mask = token_mask(batch).to(gradient.dtype).unsqueeze(-1)
+    values = gradient * mask
+    if norm == "matrix":
+        matrix, index = by_word(values, batch["input_ids"])
+        return normalised(matrix, length(matrix, "matrix"))[index] * mask
+    return normalised(values, length(values, norm))
+
+
+def normalised(values: Tensor, lengths: Tensor) -> Tensor:
+    """values / lengths, and zero where a length is zero or not finite."""
+    usable = torch.isfinite(lengths) & (lengths > 0)
+    return torch.where(usable, values / torch.where(usable, lengths, 1.0), 0.0)
+
+
+def ascend(delta: Tensor, step: float, batch: Batch, norm: Norm) -> Tensor:
+    """delta moved by `step` along its own gradient, detached: the one step of FGM when delta was zero."""
+    if delta.grad is None:
+        raise ValueError("expected a delta whose backward has run, got one without gradient")
+    return (delta + step * unit(delta.grad, batch, norm)).detach()
+
+
+def project(delta: Tensor, radius: float, norm: Norm) -> Tensor:
+    """delta scaled back into the ball of the radius, unit by unit.
+
+    >>> project(torch.tensor([[[3.0, 4.0]]]), 1.0, "example").flatten().tolist()
+    [0.6000000238418579, 0.800000011920929]
+    """
+    if norm == "matrix":
+        raise ValueError(
+            "expected norm example, token or max for a projection, got 'matrix', which has no ball of its own"
+        )
+    lengths = length(delta, norm)
+    return delta * (radius / lengths.clamp(min=torch.finfo(delta.dtype).tiny)).clamp(max=1.0)

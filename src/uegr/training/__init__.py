@@ -1,0 +1,1 @@
+"""The only plumbing: precision, processes, accumulation and checkpoints, by a subclass of transformers.Trainer."""

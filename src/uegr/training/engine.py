@@ -1,0 +1,154 @@
+"""RobustTrainer: transformers.Trainer that trains by any method.
+
+Accumulation is exact: a micro-batch counts by its share of the labelled items of the whole step, whatever the loss, so
+2x4 equals 1x8 also where transformers itself would not divide (models that accept `num_items_in_batch` and ignore it).
+"""
+
+import copy
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import Trainer, TrainerCallback
+
+from uegr.errors import InputError
+from uegr.methods import Method
+from uegr.pieces.embedding import unwrapped
+from uegr.pieces.schedule import Moment
+from uegr.training.step import accumulate, edit_gradients, finish_update
+
+
+class RobustTrainer(Trainer):
+    """A Trainer with one more argument: `method=methods.uegr()`."""
+
+    model: nn.Module
+
+    def __init__(self, *args: Any, method: Method, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.method = copy.deepcopy(method)
+        self.terms: dict[str, Tensor] = {}
+        self.epoch_steps: int | None = None
+        self.prepared = False
+        self._refuse()
+        if self.args.ddp_broadcast_buffers is None:
+            self.args.ddp_broadcast_buffers = False  # not between two forwards of one step
+        self.add_callback(GradientEdits(self))
+
+    def _refuse(self) -> None:
+        """What cannot work raises now, with the remedy."""
+        if self.args.n_gpu > 1:
+            raise InputError("expected one GPU a process, got DataParallel over several; start with torchrun instead")
+        if self.label_smoother is not None or self.compute_loss_func is not None:
+            raise InputError("expected the model's own loss, got label smoothing or compute_loss_func; leave them out")
+        touches = self.method.gradients or not self.method.objective.keeps_weights
+        if touches and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            raise InputError(
+                f"expected whole weights for {self.method.name}, got FSDP or DeepSpeed, which shard them; use torchrun"
+            )
+        try:
+            self.method.objective.check(self.model)
+        except ValueError as error:
+            raise InputError(f"{self.method.name}: {error}") from None
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.prepared:  # before optimizer and processes exist, and before a checkpoint is loaded
+            for operate in self.method.surgery:
+                operate(self.model)
+            self.method.objective.prepare(self.model, self._batches())
+            self.prepared = True
+        return super().train(*args, **kwargs)
+
+    def _batches(self) -> Iterator[dict[str, Any]]:
+        for batch in self.get_train_dataloader():
+            yield self._prepare_inputs(batch)
+
+    def moment(self) -> Moment:
+        """Where the training is."""
+        return Moment(self.state.global_step, self.state.max_steps, self.epoch_steps, self.args.seed)
+
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: Any = None) -> Tensor:
+        model.train()
+        schedule_free = getattr(self.optimizer, "train", None)
+        if callable(schedule_free):
+            schedule_free()
+        batch = dict(self._prepare_inputs(inputs))
+        share = self._share(batch, num_items_in_batch)
+        if share is None and self.model_accepts_loss_kwargs and num_items_in_batch is not None:
+            batch["num_items_in_batch"] = num_items_in_batch  # as Trainer does, to the last bit
+
+        def backward(loss: Tensor) -> None:
+            self.accelerator.backward(loss if share is None else loss * share)
+
+        with self.compute_loss_context_manager():
+            no_sync = partial(self.accelerator.no_sync, model)
+            terms = accumulate(self.method, model, batch, self.moment(), backward, no_sync)
+        return self._note(terms, share)
+
+    def _share(self, batch: dict[str, Any], num_items: Any) -> Tensor | float | None:
+        """This micro-batch's weight in the step's mean; None is exactly 1."""
+        if self.current_gradient_accumulation_steps == 1 and self.args.world_size == 1:
+            return None
+        if num_items is None:
+            return 1 / self.current_gradient_accumulation_steps
+        labels = batch["labels"][..., 1:] if self._loss_shifts_labels else batch["labels"]
+        processes = self.args.world_size if self.args.average_tokens_across_devices else 1
+        share: Tensor = (labels != -100).sum() * processes / num_items
+        return share
+
+    def _note(self, terms: dict[str, Tensor], share: Tensor | float | None) -> Tensor:
+        """Add the terms to what the next log entry shows; the step's loss is their sum."""
+        loss: Tensor | None = None
+        for name, value in terms.items():
+            value = value if share is None else value * share
+            self.terms[name] = self.terms[name] + value if name in self.terms else value
+            loss = value if loss is None else loss + value
+        return loss if loss is not None else torch.zeros((), device=self.args.device)
+
+    def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
+        if "loss" in logs and len(self.terms) > 1:
+            steps = max(self.state.global_step - self._noted_at, 1)
+            logs |= {f"loss_{name}": round(float(value) / steps, 6) for name, value in self.terms.items()}
+        if "loss" in logs:
+            self.terms, self._noted_at = {}, self.state.global_step
+        super().log(logs, *args, **kwargs)
+
+    _noted_at = 0
+
+    def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        super()._save_optimizer_and_scheduler(output_dir)
+        state = {name: value.contiguous() for name, value in self.method.state_dict().items()}
+        save_file(state, self._state_file(output_dir))
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is not None and (file := self._state_file(checkpoint)).exists():
+            self.method.load_state_dict(load_file(file, device=str(self.args.device)))
+            self._noted_at = self.state.global_step
+
+    def _state_file(self, folder: str) -> Path:
+        return Path(folder) / f"method_{self.args.process_index}.safetensors"
+
+
+class GradientEdits(TrainerCallback):
+    """Runs the method's edits once a step, on the accumulated and clipped gradient."""
+
+    def __init__(self, trainer: RobustTrainer) -> None:
+        self.trainer = trainer
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        try:
+            batches = len(kwargs["train_dataloader"])
+        except TypeError:  # a stream has no length
+            return
+        self.trainer.epoch_steps = math.ceil(batches / args.gradient_accumulation_steps)
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        edit_gradients(self.trainer.method, self.trainer.model, self.trainer.moment())
+
+    def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        finish_update(self.trainer.method, unwrapped(self.trainer.model))
