@@ -28,6 +28,8 @@ from transformers import (
 )
 
 from uegr.models.bilstm import BiLSTMConfig
+from uegr.models.textcnn import TextCNNConfig
+from uegr.models.texthan import TextHANConfig
 
 VOCABULARY = 40
 SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
@@ -63,6 +65,11 @@ FAMILIES: dict[str, tuple[type[PreTrainedConfig], dict]] = {
     "llama": (LlamaConfig, GROUPED),
     "qwen2": (Qwen2Config, GROUPED),
     "bilstm": (BiLSTMConfig, {"embedding_size": 16, "hidden_size": 8}),
+    "textcnn": (TextCNNConfig, {"embedding_size": 16, "filters": 8}),
+    "texthan": (
+        TextHANConfig,
+        {"embedding_size": 16, "hidden_size": 8, "attention_size": 8, "sentence_ends": [3], "sentence_length": 6},
+    ),
 }
 
 

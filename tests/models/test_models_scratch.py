@@ -8,8 +8,9 @@ from transformers import AutoModelForSequenceClassification
 
 from uegr.errors import InputError
 from uegr.models.bilstm import BiLSTMConfig, BiLSTMForSequenceClassification
+from uegr.models.texthan import sentences
 
-SCRATCH = ["bilstm"]
+SCRATCH = ["bilstm", "textcnn", "texthan"]
 TEXTS = [[5, 6, 7, 8, 3, 9, 10], [11], [12, 3, 13, 14, 3]]
 
 
@@ -153,3 +154,54 @@ def test_bilstm_equals_torch_on_packed_texts(pooling):
 def test_unknown_pooling():
     with pytest.raises(InputError, match="did you mean max"):
         BiLSTMConfig(pooling="maxi")
+
+
+def test_textcnn_equals_kims_equations():
+    model = tiny("textcnn", num_labels=3, dtype=torch.float64)[0].eval()
+    batch = padded(TEXTS, 9)
+    summaries = []
+    for text in TEXTS:
+        words = model.get_input_embeddings().weight[torch.tensor(text)]
+        strongest = []
+        for convolution, window in zip(model.encoder.convolutions, (3, 4, 5), strict=True):
+            left = (window - 1) // 2
+            wide = torch.cat([words.new_zeros(left, 16), words, words.new_zeros(window - 1 - left, 16)])
+            for filter_weight, bias in zip(convolution.weight, convolution.bias, strict=True):
+                features = [torch.relu((filter_weight.T * wide[t : t + window]).sum() + bias) for t in range(len(text))]
+                strongest.append(torch.stack(features).max())
+        summaries.append(torch.stack(strongest))
+    expected = model.classifier(torch.stack(summaries))
+    assert torch.allclose(model(**batch).logits, expected, rtol=0, atol=1e-14)
+
+
+def attended(attention, states):
+    """Yang's equations 5 to 7 for one sequence (T, units)."""
+    hidden = torch.tanh(states @ attention.project.weight.T + attention.project.bias)
+    scores = torch.exp(hidden @ attention.context.weight[0])
+    return (scores / scores.sum()) @ states
+
+
+def both_ways(layer, values):
+    """A bidirectional recurrence over one sequence (T, units)."""
+    return torch.cat([layer.ahead(values)[0], layer.back(values.flip(0))[0].flip(0)], -1)
+
+
+def test_texthan_equals_yangs_equations():
+    model = tiny("texthan", num_labels=3, dtype=torch.float64)[0].eval()
+    texts = [[[5, 6, 7, 8, 3], [9, 10]], [[11]], [[12, 3, 3], [13, 14, 3]], [[5, 6, 7, 8, 9, 10], [11, 12]]]
+    encoder, documents = model.encoder, []
+    for text in texts:
+        words = [both_ways(encoder.words, encoder.embeddings.weight[torch.tensor(sentence)]) for sentence in text]
+        summaries = torch.stack([attended(encoder.word_attention, states) for states in words])
+        documents.append(attended(encoder.sentence_attention, both_ways(encoder.sentences, summaries)))
+    batch = padded([[word for sentence in text for word in sentence] for text in texts], 10)
+    expected = model.classifier(torch.stack(documents))
+    assert torch.allclose(model(**batch).logits, expected, rtol=0, atol=1e-14)
+
+
+def test_sentences_restart_with_every_text():
+    ids = torch.tensor([[5, 3, 6, 7], [8, 9, 0, 0], [3, 3, 6, 0]])
+    split = sentences(ids, ids > 0, torch.tensor([3]), 50)
+    assert split.number.tolist() == [[0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 1, 0]]
+    assert split.slot.tolist() == [[0, 1, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0]]
+    assert split.row.tolist() == [[0, 0, 1, 1], [2, 2, 0, 0], [3, 3, 4, 0]]

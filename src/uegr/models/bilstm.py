@@ -3,9 +3,7 @@
     h_t = [LSTM(x_1 .. x_t), LSTM(x_T .. x_t)],   z = W dropout(max_t h_t) + b
 
 The papers do not say how the states become one vector; the maximum over time is the usual choice (Conneau 2017), and
-`pooling="last"` (each direction's last state) and "mean" are the others. Padding is never seen by either direction: a
-text's logits do not depend on its batch. Both directions run over texts laid out in their own reading order, which is
-more than twice as fast on a CPU as packing them.
+`pooling="last"` (each direction's last state) and "mean" are the others. A text's logits do not depend on its batch.
 """
 
 from typing import Any
@@ -15,6 +13,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from uegr.errors import InputError, did_you_mean
+from uegr.models.recurrent import Bidirectional, reading_order
 from uegr.models.scratch import ScratchClassifier, ScratchConfig, ScratchEncoder, strongest
 
 
@@ -30,46 +29,6 @@ class BiLSTMConfig(ScratchConfig):  # type: ignore[no-untyped-call]
         self.num_hidden_layers = num_hidden_layers
         self.pooling = pooling
         super().__init__(**values)
-
-
-class Bidirectional(nn.Module):
-    """One layer of two LSTMs, (B, T, units) to (B, T, 2 hidden); outputs at padding are zero."""
-
-    def __init__(self, units: int, hidden: int) -> None:
-        super().__init__()
-        self.ahead = nn.LSTM(units, hidden, batch_first=True)
-        self.back = nn.LSTM(units, hidden, batch_first=True)
-
-    def forward(self, values: Tensor, mask: Tensor) -> Tensor:
-        ahead = in_order(self.ahead, values, reading_order(mask))
-        back = in_order(self.back, values, reading_order(mask, backwards=True))
-        return torch.cat([ahead, back], -1) * mask.unsqueeze(-1)
-
-
-def reading_order(mask: Tensor, backwards: bool = False) -> Tensor:
-    """Positions (B, T) in which a direction reads each text: its tokens first, padding after them.
-
-    >>> reading_order(torch.tensor([[1, 1, 1, 0]]).bool(), backwards=True).tolist()
-    [[2, 1, 0, 3]]
-    """
-    place = torch.arange(mask.shape[1], device=mask.device)
-    key = place.flip(0) if backwards else place
-    return torch.where(mask, key, place + mask.shape[1]).argsort(1)
-
-
-def in_order(layer: nn.LSTM, values: Tensor, order: Tensor) -> Tensor:
-    """The layer's output for each position, when it reads the positions in the given order."""
-    rows = torch.arange(len(order), device=order.device).unsqueeze(1)
-    output = run(layer, values[rows, order])
-    return output[rows, order.argsort(1)]
-
-
-def run(layer: nn.LSTM, values: Tensor) -> Tensor:
-    """The layer's outputs; on a CPU in the weights' own precision, since few have the bfloat16 LSTM of autocast."""
-    if values.device.type != "cpu":
-        return layer(values)[0]  # type: ignore[no-any-return]
-    with torch.autocast("cpu", enabled=False):
-        return layer(values.to(next(layer.parameters()).dtype))[0]  # type: ignore[no-any-return]
 
 
 def ends(values: Tensor, mask: Tensor) -> Tensor:
@@ -94,7 +53,7 @@ class BiLSTMEncoder(ScratchEncoder):
         self.size = 2 * config.hidden_size
         self.pool = POOLINGS[config.pooling]
         units = [config.embedding_size] + [self.size] * (config.num_hidden_layers - 1)
-        self.layers = nn.ModuleList(Bidirectional(width, config.hidden_size) for width in units)
+        self.layers = nn.ModuleList(Bidirectional(nn.LSTM, width, config.hidden_size) for width in units)
 
     def forward(self, input_ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         states = [self.embeddings(input_ids)]
