@@ -58,7 +58,7 @@ def dataset_of(source: Source, key: str, label: str | None, encode: Callable[[Ro
 
 
 def mapped(path: Path, key: str) -> "Dataset":
-    """The file, not read but mapped; its fingerprint is its content key, so that whatever follows is cached by content."""
+    """The file, not read but mapped; its fingerprint is its content key, so that what follows is cached by content."""
     from datasets import Dataset
     from datasets.table import MemoryMappedTable
 
@@ -97,7 +97,7 @@ def pieces(rows: Iterator[Row]) -> Iterator[list[Row]]:
 def batch_of(source: Source, piece: list[Row], schema: Any, encode: Callable[[Row], Any] | None) -> Any:
     import pyarrow as pa
 
-    columns: dict[str, list] = {"text": [row.text for row in piece]}
+    columns: dict[str, list[Any]] = {"text": [row.text for row in piece]}
     if source.paired:
         columns["pair"] = [row.pair for row in piece]
     if encode:

@@ -34,7 +34,7 @@ class Member(Strict):
 
 
 class Where(Strict):
-    """The sources, each optional: `files` are paths below `$UEGR_DATA` without `.jsonl.gz`, by split."""
+    """The sources. `files`: paths below `$UEGR_DATA` without `.jsonl.gz`, by split, where they are not name/split."""
 
     files: dict[str, str] = {}
     hub: Hub | None = None
@@ -75,7 +75,7 @@ class Card(Strict):
     title: str
     licence: str
     language: str
-    where: Where
+    where: Where = Where()
     columns: Columns = Columns()
     labels: tuple[str, ...] | Literal["regression"]
     threshold: float | None = None  # the label is the sign of a number at least this far from 0
@@ -93,8 +93,6 @@ class Card(Strict):
         unknown = set(self.partial) - set(self.splits)
         if unknown:
             raise ValueError(f"partial names no split of the card: {sorted(unknown)}")
-        if not (self.where.files or self.where.hub or self.where.package):
-            raise ValueError("where has neither files nor hub nor package")
         return self
 
     @property

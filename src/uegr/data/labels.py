@@ -120,13 +120,13 @@ def look(source: Source, keep_names: bool = True) -> Seen:
 
 
 def learn(source: Source, task: Task | None = None) -> Labelling:
-    """The labelling of a training split: whole numbers in numeric order, names sorted, fractions only when asked for."""
+    """The labelling of a training split: whole numbers in numeric order, names sorted, fractions only if asked for."""
     seen = look(source, keep_names=task != "regression")
     if seen.rows == 0:
         raise InputError(f"{source.name} holds no rows; expected at least one")
     if seen.missing:
         raise InputError(
-            f"{source.at(seen.first_missing)}: the label is missing (and in {seen.missing} of {seen.rows} rows in all); "
+            f"{source.at(seen.first_missing)}: the label is missing ({seen.missing} of {seen.rows} rows have none); "
             "fill it in or remove the rows"
         )
     if task == "regression":

