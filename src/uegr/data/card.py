@@ -10,6 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource
 
+Kind = Literal[
+    "shift",  # the same labels, other texts
+    "adversarial",  # texts changed to fool a model
+    "anomaly",  # texts of no label that the model knows
+    "contrast",  # texts changed a little so that the label changes
+    "attack",  # clean texts for an attack to change
+]
+
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,7 +71,7 @@ class Evaluation(Strict):
     """
 
     task: str
-    kind: Literal["shift", "adversarial", "anomaly", "contrast"]
+    kind: Kind
     labels: dict[str, str] = {}
     note: str = ""
 
@@ -80,6 +88,7 @@ class Card(Strict):
     labels: tuple[str, ...] | Literal["regression"]
     threshold: float | None = None  # the label is the sign of a number at least this far from 0
     drop: tuple[int, ...] = ()  # labels whose rows are left out
+    keep: dict[str, tuple[str, ...]] = {}  # column and values: other rows are left out
     splits: Annotated[dict[str, int], Field(min_length=1)]
     hash_split: dict[str, int] = {}  # cut from the only file by a hash of the text; the rest is train
     partial: dict[str, str] = {}

@@ -48,6 +48,7 @@ class Reading:
     delimiter: str | None = None
     quoting: Literal["standard", "none"] | None = None
     encoding: str | None = None
+    keep: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (column, values): rows with other values are left out
 
 
 def suffix_of(path: Path) -> str:
@@ -132,6 +133,7 @@ class Used:
     label: str | None
     delimiter: str | None
     quoting: str | None
+    keep: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def columns_of(path: Path, names: list[str], reading: Reading) -> Used:
@@ -148,7 +150,7 @@ def columns_of(path: Path, names: list[str], reading: Reading) -> Used:
     for name in (text, pair, label):
         if name is not None and names.count(name) > 1:
             raise InputError(f"{path}: the column {name!r} occurs {names.count(name)} times; rename one")
-    return Used(text, pair, label, reading.delimiter, reading.quoting)
+    return Used(text, pair, label, reading.delimiter, reading.quoting, reading.keep)
 
 
 def first_of(usual: tuple[str, ...], names: list[str]) -> str | None:
@@ -175,12 +177,15 @@ def text_columns(path: Path, names: list[str]) -> tuple[str, str | None]:
 def rows_of(path: Path, layout: Format, used: Used, wanted: list[str]) -> Iterator[Row]:
     """Rows with text that is text."""
     paired, labelled = used.pair is not None, used.label is not None
-    for place, values in layout.rows(wanted):
+    kept = [set(values) for _, values in used.keep]
+    for place, values in layout.rows([*wanted, *(name for name, _ in used.keep)]):
+        if any(value not in chosen for value, chosen in zip(values[len(wanted) :], kept, strict=True)):
+            continue
         for name, value in zip(wanted[: 1 + paired], values, strict=False):
             if not isinstance(value, str):
                 got = "nothing" if value is None else f"{value!r:.60} ({type(value).__name__})"
                 raise InputError(f"{path}, {layout.unit} {place}: expected text in column {name!r}, got {got}")
-        yield Row(place, values[0], values[1] if paired else None, values[-1] if labelled else None)
+        yield Row(place, values[0], values[1] if paired else None, values[len(wanted) - 1] if labelled else None)
 
 
 def split_files(folder: Path) -> dict[str, Path]:

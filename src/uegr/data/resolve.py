@@ -80,8 +80,8 @@ def from_card(card: Card, paper_split: bool) -> Found:
 def raw_sources(card: Card) -> dict[str, Source]:
     files = card_files(card)
     if files:
-        used = Reading(text=card.columns.text, pair=card.columns.pair, label=card.columns.label)
-        return read_all(files, used)
+        named = card.columns
+        return read_all(files, Reading(named.text, named.pair, named.label, keep=tuple(card.keep.items())))
     if card.where.hub is None:
         raise InputError(not_found(card.name, f"the card {card.name} has no hub path"))
     known = card.where.hub
