@@ -1,0 +1,127 @@
+"""The task metrics as GLUE has them (Wang et al. 2019): scikit-learn's and scipy's, guarded where they are undefined.
+
+Predictions are (rows, classes) scores, of which the largest counts, or (rows,) labels or values. A correlation with
+constant predictions is undefined; GLUE's tables print 0 there, and so do we.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from uegr.errors import InputError, did_you_mean
+from uegr.evaluation.intervals import Figure, bootstrap, proportion
+
+Metric = Callable[[np.ndarray, np.ndarray], float]
+
+
+def accuracy(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """The share of rows whose prediction is the label."""
+    return float(np.mean(predictions == labels))
+
+
+def matthews(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """Matthews correlation (CoLA)."""
+    from sklearn.metrics import matthews_corrcoef
+
+    return float(matthews_corrcoef(labels, predictions)) if varies(predictions) and varies(labels) else 0.0
+
+
+def f1(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """F1 of class 1 where the classes are 0 and 1 (MRPC, QQP), the mean over classes where there are more."""
+    from sklearn.metrics import f1_score
+
+    if max(predictions.max(), labels.max()) > 1:
+        return macro_f1(predictions, labels)
+    return float(f1_score(labels, predictions, average="binary", zero_division=0))
+
+
+def macro_f1(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """The mean over classes of F1."""
+    from sklearn.metrics import f1_score
+
+    return float(f1_score(labels, predictions, average="macro", zero_division=0))
+
+
+def pearson(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """The linear correlation (STS-B)."""
+    from scipy.stats import pearsonr
+
+    return float(pearsonr(predictions, labels)[0]) if varies(predictions) and varies(labels) else 0.0
+
+
+def spearman(predictions: np.ndarray, labels: np.ndarray) -> float:
+    """The correlation of the ranks (STS-B)."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(predictions, labels)[0]) if varies(predictions) and varies(labels) else 0.0
+
+
+def varies(values: np.ndarray) -> bool:
+    """There are two different values at least."""
+    return len(values) > 0 and bool(values.max() > values.min())
+
+
+METRICS: dict[str, Metric] = {
+    "accuracy": accuracy,
+    "matthews": matthews,
+    "f1": f1,
+    "macro_f1": macro_f1,
+    "pearson": pearson,
+    "spearman": spearman,
+}
+OF_VALUES = {"pearson", "spearman"}
+
+
+def score(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, float]:
+    """Each named metric of predictions (rows, classes) or (rows,) against labels (rows,).
+
+    >>> score(["accuracy", "f1"], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], [0, 1, 0])
+    {'accuracy': 0.6666666666666666, 'f1': 0.6666666666666666}
+    """
+    prepared = {name: prepare(name, predictions, labels) for name in names}
+    return {name: METRICS[name](*columns) for name, columns in prepared.items()}
+
+
+def measure(names: Iterable[str], predictions: Any, labels: Any, seed: int = 0) -> dict[str, Figure]:
+    """As `score`, each metric with its interval: Wilson's for accuracy, the bootstrap over rows for the others."""
+    return {name: figure(name, *prepare(name, predictions, labels), seed) for name in names}
+
+
+def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
+    if name == "accuracy":
+        return proportion(int((predictions == labels).sum()), len(labels))
+    return bootstrap(METRICS[name], predictions, labels, seed=seed)
+
+
+def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Predictions and labels as two checked columns, as the metric wants them."""
+    if name not in METRICS:
+        raise InputError(f"unknown metric {name!r}; {did_you_mean(name, METRICS)}")
+    predictions, labels = np.asarray(predictions), np.asarray(labels)
+    if predictions.ndim not in (1, 2) or predictions.shape[:1] != labels.shape or len(labels) == 0:
+        raise InputError(
+            f"expected a prediction for each label, (rows, classes) or (rows,), got {predictions.shape} "
+            f"for labels {labels.shape}"
+        )
+    if not np.isfinite(predictions.astype(np.float64)).all():
+        raise InputError("the predictions are not all finite numbers; did the training diverge?")
+    return (values_of(predictions) if name in OF_VALUES else classes_of(predictions, labels)), labels
+
+
+def values_of(predictions: np.ndarray) -> np.ndarray:
+    """One value a row, (rows,)."""
+    if predictions.ndim == 2 and predictions.shape[1] != 1:
+        raise InputError(f"expected one value a row for a correlation, got {predictions.shape[1]} classes")
+    return predictions.reshape(-1).astype(np.float64)
+
+
+def classes_of(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The class with the largest score, (rows,); a column that is one class a row already is left as it is."""
+    if not np.array_equal(labels, np.round(labels)) or labels.min() < 0:
+        raise InputError("expected labels that are class numbers from 0; hidden or fractional labels have no accuracy")
+    if predictions.ndim == 1:
+        return predictions
+    if predictions.shape[1] == 1:
+        raise InputError("expected scores of at least two classes, got one value a row: a regression has no accuracy")
+    return np.asarray(predictions.argmax(1))

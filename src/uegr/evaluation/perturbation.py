@@ -1,0 +1,209 @@
+"""Accuracy when the embedded input is moved by at most epsilon (UEGR fig. 2b).
+
+`fgm`: one step along the gradient of the loss, delta = epsilon g / ||g||_2 (Miyato et al. 2017). The direction does not
+depend on epsilon, so one backward pass serves the whole curve.
+`pgd`: the FGM point first, then from each of `restarts` random points `steps` steps of length `step` times epsilon,
+each followed by a projection into the ball (Madry et al. 2018).
+
+A row counts as right only if the clean text and every point that was visited are classified rightly. The random points
+of a row depend on nothing but the seed and its number, and the length of a step not on how many there are, so that more
+steps or more restarts visit the same points and further ones: they never find less, and PGD never less than FGM.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from uegr.errors import InputError
+from uegr.evaluation.batches import Progress, Rows, Text, batches, evaluating, labels_of, texts_of
+from uegr.evaluation.intervals import share_of
+from uegr.evaluation.predict import is_regression
+from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
+from uegr.pieces.perturbation import Norm, check_epsilon, check_norm, project, unit, zero_start
+
+EPSILONS = (0.0, 0.01, 0.25, 0.5, 1.0, 2.0, 4.0)
+Point = dict[str, float | int | None]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is tried on each row; `step` is a fraction of epsilon, whatever the number of steps."""
+
+    attack: Literal["fgm", "pgd"] = "fgm"
+    steps: int = 10
+    restarts: int = 3
+    step: float = 0.25
+    norm: Norm = "example"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.attack not in ("fgm", "pgd"):
+            raise InputError(f"expected attack to be fgm or pgd, got {self.attack!r}")
+        if self.steps < 1 or self.restarts < 1 or not self.step > 0:
+            raise InputError(
+                "expected steps >= 1, restarts >= 1 and step > 0, "
+                f"got steps={self.steps}, restarts={self.restarts}, step={self.step}"
+            )
+        if check_norm(self.norm) == "matrix":
+            raise InputError("expected norm example, token or max: in 'matrix' an example's fate depends on its batch")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model under test and its rows."""
+
+    model: nn.Module
+    tokenizer: Any
+    texts: list[Text]
+    labels: Tensor
+    batch_size: int
+    max_length: int | None
+
+    def batches(self, rows: np.ndarray, progress: Progress | None) -> Any:
+        """Row numbers, batch and labels of the chosen rows."""
+        texts = [self.texts[row] for row in rows]
+        for places, batch in batches(
+            self.model,
+            self.tokenizer,
+            texts,
+            batch_size=self.batch_size,
+            max_length=self.max_length,
+            progress=progress,
+        ):
+            yield rows[places], batch, self.labels[rows[places]].to(batch["input_ids"].device)
+
+
+def perturbation_curve(
+    model: nn.Module,
+    tokenizer: Any,
+    rows: Rows,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    attack: Literal["fgm", "pgd"] = "fgm",
+    steps: int = 10,
+    restarts: int = 3,
+    step: float = 0.25,
+    norm: Norm = "example",
+    batch_size: int = 64,
+    max_length: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[Point]:
+    """A point {epsilon, accuracy, low, high, n} for each epsilon, over rows of text, maybe pair, and label.
+
+    Dropout is off, no parameter's `.grad` or `requires_grad` is touched. `progress(done, total)` counts passes of rows.
+    """
+    epsilons = [check_epsilon(float(epsilon)) for epsilon in epsilons]
+    search = Search(attack, steps, restarts, step, norm, seed)
+    subject = Subject(unwrapped(model), tokenizer, texts_of(rows), checked_labels(model, rows), batch_size, max_length)
+    right = surviving(subject, epsilons, search, progress)
+    return [point(epsilon, kept) for epsilon, kept in zip(epsilons, right, strict=True)]
+
+
+def checked_labels(model: nn.Module, rows: Rows) -> Tensor:
+    """The labels as class numbers of the model."""
+    if is_regression(model):
+        raise InputError("expected a classifier, got a regression, which has no accuracy to lose")
+    config: Any = unwrapped(model).config
+    labels = labels_of(rows)
+    if labels.min() < 0 or labels.max() >= config.num_labels:
+        raise InputError(
+            f"expected labels from 0 to {config.num_labels - 1}, which the model knows, got {labels.min()} "
+            f"to {labels.max()}"
+        )
+    return torch.as_tensor(labels, dtype=torch.long)
+
+
+def point(epsilon: float, right: np.ndarray) -> Point:
+    figure = share_of(right).to_json()
+    return {"epsilon": epsilon, "accuracy": figure["value"], **{name: figure[name] for name in ("low", "high", "n")}}
+
+
+def surviving(subject: Subject, epsilons: list[float], search: Search, progress: Progress | None) -> np.ndarray:
+    """Whether each row is still right, (epsilons, rows)."""
+    rows = len(subject.texts)
+    total = rows * (1 + len(epsilons) if search.attack == "pgd" else 1)
+    with evaluating(subject.model):
+        right = one_step(subject, epsilons, search, shifted(progress, 0, total))
+        for index, epsilon in enumerate(epsilons if search.attack == "pgd" else ()):
+            left = np.flatnonzero(right[index]) if epsilon > 0 else np.arange(0)
+            done = shifted(progress, rows * (index + 2) - len(left), total)
+            for some, batch, labels in subject.batches(left, done):
+                right[index, some] = climbed(subject.model, batch, labels, some, epsilon, search)
+    if progress:
+        progress(total, total)
+    return right
+
+
+def shifted(progress: Progress | None, before: int, total: int) -> Progress | None:
+    """Progress of one stage as progress of the whole."""
+    return progress and (lambda done, _: progress(before + done, total))
+
+
+def one_step(subject: Subject, epsilons: list[float], search: Search, progress: Progress | None) -> np.ndarray:
+    """FGM at every epsilon from one clean gradient, (epsilons, rows)."""
+    right = np.zeros((len(epsilons), len(subject.texts)), dtype=bool)
+    for rows, batch, labels in subject.batches(np.arange(len(subject.texts)), progress):
+        clean, gradient = ascent(subject.model, batch, labels, zero_start(subject.model, batch))
+        direction = unit(gradient, batch, search.norm)
+        for index, epsilon in enumerate(epsilons):
+            right[index, rows] = clean & hits(subject.model, batch, labels, epsilon * direction)
+    return right
+
+
+@torch.inference_mode()
+def hits(model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor) -> np.ndarray:
+    """Which rows are classified rightly at this delta."""
+    with perturbed(model, delta, batch):
+        return agrees(model(**batch).logits, labels)
+
+
+def agrees(logits: Tensor, labels: Tensor) -> np.ndarray:
+    return (logits.argmax(-1) == labels).cpu().numpy()
+
+
+def ascent(model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor) -> tuple[np.ndarray, Tensor]:
+    """Which rows are right at delta, and the gradient there of each row's own loss."""
+    with torch.enable_grad(), perturbed(model, delta, batch):
+        logits = model(**batch).logits
+        # in float64 and summed: no row's gradient fades because it is confident, or because others are in its batch
+        loss = nn.functional.cross_entropy(logits.double(), labels, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, delta)
+    return agrees(logits, labels), gradient
+
+
+def climbed(
+    model: nn.Module, batch: Batch, labels: Tensor, rows: np.ndarray, epsilon: float, search: Search
+) -> np.ndarray:
+    """PGD within epsilon: which rows are right at every point of every restart.
+
+    Broken rows stay in the batch until all are: a batch's other rows then compute the same numbers whatever the number
+    of steps and restarts.
+    """
+    right = np.ones(len(rows), dtype=bool)
+    for restart in range(search.restarts):
+        delta = random_start(model, batch, rows, epsilon, search, restart)
+        for _ in range(search.steps + 1):  # the last round only looks
+            now, gradient = ascent(model, batch, labels, delta.requires_grad_())
+            right &= now
+            if not right.any():
+                return right
+            moved = delta.detach() + search.step * epsilon * unit(gradient, batch, search.norm)
+            delta = project(moved, epsilon, search.norm)
+    return right
+
+
+def random_start(
+    model: nn.Module, batch: Batch, rows: np.ndarray, epsilon: float, search: Search, restart: int
+) -> Tensor:
+    """A random point of the ball's surface for each row, drawn from the seed, the row's number and the restart."""
+    delta = zero_start(model, batch).detach()
+    for place, row, mask in zip(range(len(rows)), rows, token_mask(batch).bool(), strict=True):
+        generator = np.random.default_rng((search.seed, int(row), restart))
+        noise = generator.standard_normal((int(mask.sum()), delta.shape[-1]))
+        delta[place, mask] = torch.as_tensor(noise, dtype=delta.dtype, device=delta.device)
+    return epsilon * unit(delta, batch, search.norm)

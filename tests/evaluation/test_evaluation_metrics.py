@@ -1,0 +1,112 @@
+"""Metrics on hand-worked cases, intervals against published or exact values."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from uegr.errors import InputError
+from uegr.evaluation import METRICS, Figure, measure, score
+from uegr.evaluation.intervals import bootstrap, mean, proportion
+
+
+def test_binary_metrics_by_hand():
+    # tp 3, fp 1, fn 2, tn 4
+    labels = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]
+    predicted = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    found = score(["accuracy", "f1", "matthews", "macro_f1"], predicted, labels)
+    assert found["accuracy"] == pytest.approx(0.7)
+    assert found["f1"] == pytest.approx(2 * 3 / (2 * 3 + 1 + 2))
+    assert found["matthews"] == pytest.approx((3 * 4 - 1 * 2) / math.sqrt(4 * 5 * 5 * 6))
+    assert found["macro_f1"] == pytest.approx((2 / 3 + 8 / 11) / 2)
+
+
+def test_f1_of_three_classes_is_the_mean_over_classes():
+    found = score(["f1"], [0, 0, 1, 2], [0, 1, 1, 2])["f1"]
+    assert found == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+
+
+def test_correlations_by_hand():
+    found = score(["pearson", "spearman"], np.array([[1.0], [2.0], [4.0]]), [1.0, 2.0, 3.0])
+    assert found["pearson"] == pytest.approx(3 / math.sqrt(2 * 14 / 3))
+    assert found["spearman"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["matthews", "pearson", "spearman"])
+def test_constant_predictions_correlate_with_nothing(name, recwarn):
+    assert score([name], [1, 1, 1], [0, 1, 1]) == {name: 0.0}
+    assert measure([name], [1, 1, 1], [0, 1, 1])[name] == Figure(0.0, 0.0, 0.0, 3)
+    assert not recwarn
+
+
+def test_every_metric_is_1_when_all_is_right():
+    for name in METRICS:
+        assert score([name], [0, 1, 1, 0], [0, 1, 1, 0])[name] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "predictions", "labels", "message"),
+    [
+        ("acuracy", [1], [1], "did you mean accuracy"),
+        ("accuracy", [1, 0], [1], "prediction for each label"),
+        ("accuracy", [], [], "prediction for each label"),
+        ("accuracy", [[0.1, math.nan]], [1], "finite"),
+        ("accuracy", [[0.3]], [0], "regression"),
+        ("accuracy", [[0.3, 0.7]], [-1], "hidden"),
+        ("accuracy", [[0.3, 0.7]], [0.5], "fractional"),
+        ("pearson", [[0.3, 0.7]], [0.5], "one value a row"),
+    ],
+)
+def test_what_cannot_be_scored_is_one_clear_line(name, predictions, labels, message):
+    with pytest.raises(InputError, match=message):
+        score([name], predictions, labels)
+
+
+def test_wilson_at_published_values():
+    # Newcombe 1998, table I, method 3 (score): 81/263, 15/148, 0/20, 1/29
+    for hits, n, low, high in [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ]:
+        figure = proportion(hits, n)
+        assert (figure.low, figure.high) == pytest.approx((low, high), abs=5e-5)
+        assert figure.value == hits / n
+    assert proportion(7, 7).high == 1.0
+    assert proportion(0, 0).n == 0
+
+
+def test_accuracy_has_wilson_and_others_the_bootstrap():
+    labels = np.arange(200) % 2
+    predictions = np.where(np.arange(200) % 5 == 0, 1 - labels, labels)
+    found = measure(["accuracy", "matthews"], predictions, labels)
+    assert found["accuracy"] == proportion(160, 200)
+    assert found["matthews"].value == pytest.approx(0.6)
+    assert 0.45 < found["matthews"].low < 0.6 < found["matthews"].high < 0.75
+    assert found["matthews"].n == 200
+
+
+def test_bootstrap_of_a_mean_has_the_width_of_theory():
+    values = np.random.default_rng(0).normal(size=400)
+    drawn, exact = bootstrap(np.mean, values), mean(values)
+    assert drawn.high - drawn.low == pytest.approx(exact.high - exact.low, rel=0.1)
+    assert exact.high - exact.value == pytest.approx(1.96 * values.std(ddof=1) / 20, rel=1e-4)
+    assert bootstrap(np.mean, values) == drawn  # seeded
+
+
+def test_strata_keep_their_sizes():
+    strata = np.array([0] * 3 + [1] * 2)
+    counts = []
+    bootstrap(lambda group: counts.append(int(group.sum())) or 0.0, strata, strata=strata, resamples=20)
+    assert set(counts) == {2}
+
+
+def test_figures_are_json_also_when_nothing_is_known():
+    assert json.loads(json.dumps(proportion(0, 0).to_json(), allow_nan=False)) == {
+        "value": None,
+        "low": 0.0,
+        "high": 1.0,
+        "n": 0,
+    }

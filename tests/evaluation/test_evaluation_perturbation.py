@@ -1,0 +1,169 @@
+"""The curve against a literal float64 transcription, its laws, and what it must leave alone."""
+
+import pytest
+import torch
+from subjects import own_labels, some_rows, subject
+from transformers import PreTrainedModel
+
+from uegr.errors import InputError
+from uegr.evaluation import perturbation_curve
+from uegr.evaluation.batches import texts_of
+from uegr.evaluation.perturbation import Search, Subject, checked_labels, surviving
+
+EPSILONS = [0.0, 0.05, 0.2, 0.5, 1.0, 3.0]
+
+
+def literal_fgm(model: PreTrainedModel, tokenizer, rows, epsilon):
+    """One row at a time, the gradient by hand: x + epsilon g / ||g||, right only if the clean text is too."""
+    model.eval()
+    layer, kept = model.get_input_embeddings(), 0
+    for row in rows:
+        batch = tokenizer([row["text"]], return_tensors="pt")
+        moved = {"shift": None}
+
+        def hook(module, inputs, output, moved=moved):
+            moved["x"] = output
+            return output if moved["shift"] is None else output + moved["shift"]
+
+        handle = layer.register_forward_hook(hook)
+        logits = model(**batch).logits
+        clean = logits.argmax().item() == row["label"]
+        (gradient,) = torch.autograd.grad(-logits.log_softmax(-1)[0, row["label"]], moved["x"])
+        moved["shift"] = epsilon * gradient / gradient.pow(2).sum().sqrt()
+        kept += clean and model(**batch).logits.argmax().item() == row["label"]
+        handle.remove()
+    return kept / len(rows)
+
+
+@pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "bilstm", "textcnn"])
+def test_fgm_equals_the_literal_transcription(family):
+    model, tokenizer = subject(family, num_labels=3, dtype=torch.float64)
+    rows = own_labels(model, tokenizer, some_rows(40))
+    rows[0]["label"] = (rows[0]["label"] + 1) % 3  # one that is wrong from the start
+    points = perturbation_curve(model, tokenizer, rows, epsilons=EPSILONS, batch_size=7)
+    assert [point["accuracy"] for point in points] == [literal_fgm(model, tokenizer, rows, e) for e in EPSILONS]
+    assert points[0]["accuracy"] == 39 / 40
+    assert points[-1]["accuracy"] < 0.9  # the attack does something
+    assert all(point["n"] == 40 and point["low"] <= point["accuracy"] <= point["high"] for point in points)
+
+
+def right_rows(model, tokenizer, rows, search, epsilons=(0.3,)):
+    subject = Subject(model, tokenizer, texts_of(rows), checked_labels(model, rows), 8, None)
+    return surviving(subject, list(epsilons), search, None)
+
+
+@pytest.mark.parametrize("family", ["bert", "bilstm"])
+def test_more_steps_or_restarts_never_find_less_and_pgd_not_less_than_fgm(family):
+    model, tokenizer = subject(family, num_labels=3)
+    rows = own_labels(model, tokenizer, some_rows(48))
+    epsilons = (0.1, 0.3, 0.8)
+
+    def broken(**settings):
+        return ~right_rows(model, tokenizer, rows, Search(**settings), epsilons)
+
+    one = broken(attack="fgm")
+    found = {(s, r): broken(attack="pgd", steps=s, restarts=r) for s in (1, 2, 6) for r in (1, 2, 4)}
+    for (steps, restarts), less in found.items():
+        assert not (one & ~less).any()
+        for (more_steps, more_restarts), more in found.items():
+            if more_steps >= steps and more_restarts >= restarts:
+                assert not (less & ~more).any()
+    assert found[6, 4].sum() > one.sum() or family == "bilstm"  # nearly linear: one step finds all there is
+
+
+def test_every_point_of_pgd_is_inside_the_ball_and_off_the_padding(monkeypatch):
+    from uegr.evaluation import perturbation
+
+    model, tokenizer = subject()
+    seen = []
+    real = perturbation.ascent
+
+    def watch(model, batch, labels, delta):
+        seen.append((delta.detach().clone(), batch["attention_mask"]))
+        return real(model, batch, labels, delta)
+
+    monkeypatch.setattr(perturbation, "ascent", watch)
+    rows = own_labels(model, tokenizer, some_rows(16))
+    perturbation_curve(model, tokenizer, rows, epsilons=[0.25], attack="pgd", steps=4, restarts=2, batch_size=8)
+    norms = torch.cat([delta.flatten(1).norm(dim=1) for delta, _ in seen])
+    assert norms.max() <= 0.25 * (1 + 1e-5)
+    assert (norms > 0.2).any()
+    assert all((delta[mask == 0] == 0).all() for delta, mask in seen)
+
+
+def test_a_row_s_fate_does_not_depend_on_its_company():
+    model, tokenizer = subject(dtype=torch.float64)
+    rows = own_labels(model, tokenizer, some_rows(12))
+    search = Search("pgd", steps=3, restarts=2)
+    together = right_rows(model, tokenizer, rows, search)[0]
+    first = right_rows(model, tokenizer, rows[:5], search)[0]
+    assert (together[:5] == first).all()
+    assert 0 < together.sum() < 12
+
+
+def test_nothing_of_the_model_is_touched():
+    model, tokenizer = subject()
+    model.train()
+    model.classifier.eval()
+    frozen = next(model.parameters()).requires_grad_(False)
+    modes = [module.training for module in model.modules()]
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    state = torch.get_rng_state()
+    first = perturbation_curve(model, tokenizer, some_rows(10), attack="pgd", steps=2, restarts=1)
+    assert first == perturbation_curve(model, tokenizer, some_rows(10), attack="pgd", steps=2, restarts=1)
+    assert [module.training for module in model.modules()] == modes
+    assert all(torch.equal(weights[name], value) for name, value in model.state_dict().items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not frozen.requires_grad
+    assert sum(parameter.requires_grad for parameter in model.parameters()) == len(list(model.parameters())) - 1
+    assert not model.get_input_embeddings()._forward_hooks
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_progress_reaches_its_end_and_never_goes_back():
+    model, tokenizer = subject()
+    for attack in ("fgm", "pgd"):
+        calls = []
+        perturbation_curve(
+            model,
+            tokenizer,
+            some_rows(10),
+            epsilons=(0.0, 0.5, 1.0),
+            attack=attack,
+            steps=1,
+            restarts=1,
+            batch_size=4,
+            progress=lambda done, total, calls=calls: calls.append((done, total)),
+        )
+        done = [done for done, _ in calls]
+        assert done == sorted(done)
+        assert calls[-1][0] == calls[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attack": "pdg"}, "fgm or pgd"),
+        ({"steps": 0}, "steps >= 1"),
+        ({"restarts": 0}, "restarts >= 1"),
+        ({"norm": "matrix"}, "norm example, token or max"),
+        ({"norm": "l2"}, "got 'l2'"),
+        ({"epsilons": (-1.0,)}, "epsilon >= 0"),
+        ({"batch_size": 0}, "batch_size >= 1"),
+    ],
+)
+def test_what_cannot_be_is_refused(settings, message):
+    model, tokenizer = subject()
+    with pytest.raises(ValueError, match=message):
+        perturbation_curve(model, tokenizer, some_rows(2), **settings)
+
+
+def test_regressions_and_unknown_labels_are_refused():
+    model, tokenizer = subject(num_labels=1)
+    with pytest.raises(InputError, match="classifier"):
+        perturbation_curve(model, tokenizer, some_rows(2))
+    model, tokenizer = subject()
+    with pytest.raises(InputError, match="labels from 0 to 1"):
+        perturbation_curve(model, tokenizer, [{"text": "w5", "label": 2}])
+    with pytest.raises(InputError, match="without"):
+        perturbation_curve(model, tokenizer, [{"text": "w5"}])
