@@ -1,0 +1,86 @@
+"""Imports go one way (design.md): each room knows only the rooms that it may."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "uegr"
+BASE = {"errors", "packages"}  # what every room but pieces may use
+MAY_KNOW: dict[str, set[str]] = {
+    "pieces": set(),
+    "methods": {"pieces"},
+    "models": BASE,
+    "data": BASE,
+    "training": {"methods", "pieces", "models", "data"} | BASE,
+    "evaluation": {"pieces", "models", "data"} | BASE,
+    "attacks": {"pieces", "models", "data"} | BASE,
+    "benchmark": {"pieces", "methods", "models", "data", "training", "evaluation", "attacks"} | BASE,
+    "report": BASE,  # reads result files only
+    "errors": set(),
+    "packages": {"errors"},
+}
+FRONT_DOORS = {"__init__", "__main__", "cli", "demo", "app"}  # these know everything
+OUTSIDE_OF_PIECES = {"torch"}
+
+
+def imported(file: Path) -> set[str]:
+    """Dotted names of the modules that a file imports, also inside functions; relative ones made absolute."""
+    names: set[str] = set()
+    package = ("uegr", *file.relative_to(SOURCE).parent.parts)
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            start = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            base = ".".join(part for part in (start, node.module) if part)
+            names |= {f"{base}.{alias.name}" for alias in node.names} | {base}
+    return names
+
+
+def room(dotted: str) -> str | None:
+    parts = dotted.split(".")
+    return parts[1] if parts[0] == "uegr" and len(parts) > 1 else None
+
+
+def files(name: str) -> list[Path]:
+    return sorted((SOURCE / name).rglob("*.py")) or [SOURCE / f"{name}.py"]
+
+
+def rooms() -> list[str]:
+    found = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
+    return sorted(found - FRONT_DOORS)
+
+
+def test_every_room_has_its_rule() -> None:
+    assert set(rooms()) <= set(MAY_KNOW)
+
+
+@pytest.mark.parametrize("name", rooms())
+def test_a_room_knows_only_the_rooms_that_it_may(name: str) -> None:
+    for file in files(name):
+        known = {other for dotted in imported(file) if (other := room(dotted))} - {name}
+        assert known <= MAY_KNOW[name], f"{file.relative_to(SOURCE)} imports {sorted(known - MAY_KNOW[name])}"
+
+
+def test_pieces_know_torch_and_the_standard_library_only() -> None:
+    allowed = OUTSIDE_OF_PIECES | sys.stdlib_module_names | {"uegr"}
+    for file in files("pieces"):
+        known = {dotted.split(".")[0] for dotted in imported(file)}
+        assert known <= allowed, f"{file.name} imports {sorted(known - allowed)}"
+
+
+def test_only_the_engine_and_the_models_inherit_from_a_framework() -> None:
+    """Methods know torch but no transformers: they never see a device, a process or a Trainer."""
+    for file in files("methods"):
+        assert "transformers" not in {dotted.split(".")[0] for dotted in imported(file)}, file.name
+
+
+def test_the_check_sees_a_forbidden_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / "pieces").mkdir()
+    file = tmp_path / "pieces" / "wrong.py"
+    file.write_text("def f():\n    from ..training import engine\n    import numpy.linalg\n")
+    assert {"uegr.training", "numpy.linalg"} <= imported(file)
+    assert {room(dotted) for dotted in imported(file)} == {"training", None}
