@@ -1,9 +1,18 @@
 """The published methods, by name. Adding one is a file beside this one and a line in the table."""
 
+from uegr.methods.awp import awp
 from uegr.methods.contract import GradientEdit, Method, MethodFactory, Objective
 from uegr.methods.fgm import fgm
+from uegr.methods.freelb import freelb
+from uegr.methods.lpft import lpft
+from uegr.methods.neftune import neftune
+from uegr.methods.pgd import pgd
+from uegr.methods.r3f import r3f
 from uegr.methods.rat import rat
 from uegr.methods.rat_su import rat_su
+from uegr.methods.rdrop import rdrop
+from uegr.methods.sam import sam
+from uegr.methods.smart import smart
 from uegr.methods.uegr import uegr
 from uegr.methods.vanilla import vanilla
 
@@ -13,6 +22,15 @@ METHODS: dict[str, MethodFactory] = {
     "rat": rat,
     "rat_su": rat_su,
     "uegr": uegr,
+    "pgd": pgd,
+    "rdrop": rdrop,
+    "freelb": freelb,
+    "sam": sam,
+    "smart": smart,
+    "r3f": r3f,
+    "neftune": neftune,
+    "lpft": lpft,
+    "awp": awp,
 }
 
 __all__ = ["METHODS", "GradientEdit", "Method", "Objective", *METHODS]

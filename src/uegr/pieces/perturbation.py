@@ -9,8 +9,12 @@ The papers leave open what the norm runs over; the readings have names:
   a word, as R-AT released it.
 - `max`: one token's dimensions in the maximum norm (RoAST).
 Padding never moves. A zero or non-finite gradient gives a zero perturbation.
+
+Starts: zeros, or random. `random_start` is FreeLB's and NEFTune's U(-1, 1) radius / sqrt(n), n the number of entries
+that the norm runs over, so that it lies within the ball of the radius; `normal_start` is N(0, sigma^2).
 """
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import torch
@@ -29,11 +33,23 @@ def check_norm(norm: str) -> Norm:
     raise ValueError(f"expected norm to be one of {', '.join(get_args(Norm))}, got {norm!r}")
 
 
+def check_amount(name: str, value: float) -> float:
+    """A radius, weight or length, if it is one: what is negative or infinite is refused by its name."""
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"expected {name} >= 0, got {value}")
+    return value
+
+
 def check_epsilon(epsilon: float) -> float:
-    """The radius, if it is one: a negative or infinite epsilon is refused."""
-    if not 0 <= epsilon < float("inf"):
-        raise ValueError(f"expected epsilon >= 0, got {epsilon}")
-    return epsilon
+    """The radius, if it is one."""
+    return check_amount("epsilon", epsilon)
+
+
+def check_steps(steps: int) -> int:
+    """The number of ascent steps, if it is one."""
+    if not (isinstance(steps, int) and steps >= 1):
+        raise ValueError(f"expected steps >= 1, got {steps}")
+    return steps
 
 
 def zero_start(model: nn.Module, batch: Batch) -> Tensor:
@@ -42,6 +58,24 @@ def zero_start(model: nn.Module, batch: Batch) -> Tensor:
     assert isinstance(weight, Tensor)
     shape = (*batch["input_ids"].shape, weight.shape[-1])
     return torch.zeros(shape, dtype=weight.dtype, device=weight.device, requires_grad=True)
+
+
+def random_start(model: nn.Module, batch: Batch, radius: float, norm: Norm) -> Tensor:
+    """Uniform noise within the ball of the radius, (examples, tokens, dimensions), nothing on padding."""
+    if norm == "matrix":
+        raise ValueError("expected norm example, token or max for a random start, got 'matrix', which has no ball")
+    noise = zero_start(model, batch).detach()
+    mask = token_mask(batch).to(noise.dtype).unsqueeze(-1)
+    entries = mask.new_full((), 1 if norm == "max" else noise.shape[-1])
+    if norm == "example":
+        entries = entries * mask.sum((1, 2), keepdim=True).clamp(min=1)
+    return noise.uniform_(-1, 1) * mask * (radius / entries.sqrt())
+
+
+def normal_start(model: nn.Module, batch: Batch, sigma: float) -> Tensor:
+    """Normal noise of the standard deviation, (examples, tokens, dimensions), nothing on padding."""
+    noise = zero_start(model, batch).detach()
+    return noise.normal_() * sigma * token_mask(batch).to(noise.dtype).unsqueeze(-1)
 
 
 def length(values: Tensor, norm: Norm) -> Tensor:
@@ -94,6 +128,27 @@ def ascend(delta: Tensor, step: float, batch: Batch, norm: Norm) -> Tensor:
     if delta.grad is None:
         raise ValueError("expected a delta whose backward has run, got one without gradient")
     return (delta + step * unit(delta.grad, batch, norm)).detach()
+
+
+def climb(
+    delta: Tensor,
+    value: Callable[[Tensor], Tensor],
+    batch: Batch,
+    *,
+    steps: int,
+    step: float,
+    norm: Norm,
+    within: Callable[[Tensor], Tensor],
+) -> Tensor:
+    """delta after `steps` steps of the length `step` that raise `value(delta)`, brought back `within` after each.
+
+    Only the gradient of delta is computed: no parameter's `.grad`, no other process, no accumulation is touched.
+    """
+    for _ in range(steps):
+        leaf = delta.detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(value(leaf), leaf)
+        delta = within(leaf.detach() + step * unit(gradient, batch, norm))
+    return delta.detach()
 
 
 def project(delta: Tensor, radius: float, norm: Norm) -> Tensor:

@@ -1,0 +1,110 @@
+"""LP-FT: linear probing, then full fine-tuning.
+
+Kumar, Raghunathan, Jones, Ma and Liang, "Fine-tuning can distort pretrained features and underperform
+out-of-distribution", ICLR 2022.
+
+    steps 0 .. n-1:  L = CE(x), only the head is trained;     steps n ..:  L = CE(x), everything is
+
+n = `probing` times all steps; 0 is vanilla. Deviations: the paper probes to convergence with a learning rate of its
+own and then starts anew; here both stages share one optimizer, schedule and dropout, and the share 0.2 is ours. While
+probing, the encoder keeps no graph and its gradients are taken away before the optimizer's step: neither momentum nor
+weight decay moves it. n is fixed at the first step and is in the checkpoint. 1 forward and 1 backward pass.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.embedding import Batch, unwrapped
+from uegr.pieces.schedule import Moment
+from uegr.pieces.selective import Parameters
+from uegr.pieces.weights import frozen, trainable
+
+
+def encoder(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The trainable parameters below the head, by name: those of the base model, within PEFT's wrapper too."""
+    whole = inner = unwrapped(model)
+    if "base_model" in inner._modules:  # PEFT; in transformers base_model is a property
+        whole = inner.get_base_model()  # type: ignore[operator]
+    below = {id(weight) for weight in whole.base_model.parameters()}  # type: ignore[union-attr]
+    return {name: weight for name, weight in trainable(inner).items() if id(weight) in below}
+
+
+class HeadFirst(Objective):
+    """A pass that trains the head alone, or later everything."""
+
+    def __init__(self, probing: float) -> None:
+        if not 0 <= probing <= 1:
+            raise ValueError(f"expected 0 <= probing <= 1, got {probing}")
+        self.share, self.moment = probing, Moment()
+        self.steps: int | None = 0 if probing == 0 else None
+        self.below: frozenset[str] = frozenset()
+
+    def check(self, model: nn.Module) -> None:
+        if len(encoder(model)) == len(trainable(model)):
+            raise ValueError(
+                f"expected a model with a trainable head, got {type(unwrapped(model)).__name__} with none; "
+                "on a PEFT model name the head in modules_to_save"
+            )
+
+    def begin(self, moment: Moment) -> None:
+        self.moment = moment
+        if self.steps is None:
+            if moment.total is None:
+                raise ValueError(f"expected the number of training steps to probe for {self.share} of them, got none")
+            self.steps = math.ceil(self.share * moment.total)
+
+    def probing(self, moment: Moment) -> bool:
+        """Is only the head trained at that moment?"""
+        return self.steps is not None and moment.step < self.steps
+
+    def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
+        if not self.probing(self.moment):
+            yield {"task": task_loss(model(**batch))}
+            return
+        below = encoder(model)
+        self.below = frozenset(below)
+        with frozen(below):
+            loss = task_loss(model(**batch))
+        # zero, but it gives every parameter a gradient, which several processes wait for
+        yield {"task": loss + sum(weight.flatten()[:0].sum() for weight in below.values())}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {} if self.steps is None else {"steps": torch.tensor(self.steps)}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        if "steps" in state:
+            self.steps = int(state["steps"])
+
+
+class KeepEncoder:
+    """While probing, the optimizer sees no gradient below the head."""
+
+    needs_optimizer = False
+
+    def __init__(self, objective: HeadFirst) -> None:
+        self.objective = objective
+
+    def edit(self, parameters: Parameters, moment: Moment) -> None:
+        if self.objective.probing(moment):
+            for name in self.objective.below:
+                parameters[name].grad = None
+
+    def after(self, parameters: Parameters) -> None:
+        """Nothing is left to do."""
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """There is no state."""
+
+
+@configured
+def lpft(*, probing: float = 0.2) -> Method:
+    """The head first, then everything (LP-FT)."""
+    objective = HeadFirst(probing)
+    return Method(objective, gradients=(KeepEncoder(objective),))
