@@ -2,8 +2,9 @@
 
 The rules of detachment are WordNet's (`man 7WN morphy`); they are used in both directions, so that an analysis counts
 only when inflecting its lemma gives the word back: `hoped` is a form of `hope`, not of `hop`, whose past is listed as
-`hopped`. WordNet's exception lists name irregular forms and doubled consonants, but not which form is which; `past` and
-`participle` are told apart by ending (gone, written) and vowel (sang, sung), and both are offered where that fails.
+`hopped`. WordNet's exception lists name irregular forms and doubled consonants, but not which form is which; `past`
+and `participle` are told apart by ending (gone, written) and vowel (sang, sung), and both are offered where that
+fails.
 """
 
 import re

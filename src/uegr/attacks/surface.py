@@ -1,9 +1,9 @@
 """What may replace what: a lexicon, stop words, inflection and case, and how a text falls into words.
 
-Every attack, and the methods that train on substitutes (ASCC, RIFT), ask the same `Surface`, so that a model is trained
-and attacked with the same set. There is no tagger: a word keeps its part of speech as far as the lexicon and the word's
-own form say (`walked` is a verb; `film` is a noun 64 times out of 66 in WordNet's tagged text, so that `shoot` does not
-replace it).
+Every attack, and the methods that train on substitutes (ASCC, RIFT), ask the same `Surface`, so that a model is
+trained and attacked with the same set. There is no tagger: a word keeps its part of speech as far as the lexicon and
+the word's own form say (`walked` is a verb; `film` is a noun 64 times out of 66 in WordNet's tagged text, so that
+`shoot` does not replace it).
 """
 
 import re
@@ -135,6 +135,11 @@ class Surface:
 def load_surface(name: str | Path = "default", *, rare: float = 0.1) -> Surface:
     """`wordnet` (the default everywhere, whatever the environment), `counterfitted`, `cilin`, or a TSV or JSON file."""
     return Surface(load_lexicon("wordnet" if name == "default" else str(name)), rare=rare)
+
+
+def without_lexicon() -> Surface:
+    """A surface that splits texts and knows no substitutes: for attacks on letters."""
+    return Surface(Lexicon("none", "", {}))
 
 
 def match_case(source: str, word: str) -> str:

@@ -1,0 +1,94 @@
+"""The results of an attack as JSON lines: written as examples finish, read again to go on after an interruption.
+
+The first line says what is being done, so that a journal is never continued with other settings; then come outcomes
+in the order in which they finish, and one line of costs for each session. A line that a crash cut off is dropped.
+"""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from uegr.attacks.outcome import Effort, Outcome
+from uegr.errors import InputError
+
+
+class Journal:
+    """Outcomes so far and a file that grows; without a path only the former."""
+
+    def __init__(self, path: Path | None, settings: dict[str, Any], resume: bool) -> None:
+        self.path, self.settings = path, json.loads(json.dumps(settings))
+        self.outcomes: dict[int, Outcome] = {}
+        self.effort = Effort()
+        self.file: TextIO | None = None
+        if path is not None and path.exists():
+            if not resume:
+                raise InputError(f"{path} exists already; resume it or give another file")
+            self.read(path)
+
+    def __enter__(self) -> "Journal":
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = not self.path.exists()
+            self.file = self.path.open("a", encoding="utf-8")
+            if fresh:
+                self.line("settings", self.settings)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.file is not None:
+            self.file.close()
+
+    def line(self, kind: str, content: dict[str, Any]) -> None:
+        """One line, on disk before the next is begun."""
+        if self.file is not None:
+            self.file.write(json.dumps({"kind": kind, **content}, ensure_ascii=False) + "\n")
+            self.file.flush()
+
+    def add(self, outcome: Outcome) -> None:
+        """A finished example."""
+        self.outcomes[outcome.index] = outcome
+        self.line("outcome", outcome.encoded())
+
+    def close_session(self, effort: Effort) -> None:
+        """What this session cost."""
+        self.effort.add(effort)
+        self.line("session", asdict(effort))
+
+    def read(self, path: Path) -> None:
+        """Take in what is there; the settings must be the same."""
+        content = path.read_bytes()
+        complete = content[: content.rfind(b"\n") + 1]
+        try:
+            lines = [json.loads(line) for line in complete.decode("utf-8").splitlines()]
+            kinds = [line.pop("kind") for line in lines]
+            for kind, line in zip(kinds, lines, strict=True):
+                if kind == "outcome":
+                    outcome = Outcome.decoded(line)
+                    self.outcomes[outcome.index] = outcome
+                elif kind == "session":
+                    self.effort.add(Effort(**line))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{path} is no journal of an attack ({error}); give another file") from error
+        if lines:
+            self.compare(path, lines[0] if kinds[0] == "settings" else {})
+        trim(path, len(complete))
+
+    def compare(self, path: Path, before: dict[str, Any]) -> None:
+        """Refuse to go on with other settings than the journal began with."""
+        for name in {**self.settings, **before}:
+            was, now = before.get(name), self.settings.get(name)
+            if was != now:
+                raise InputError(
+                    f"{path} was begun with {name}={was!r}, got {now!r}; resume with the same, or begin anew"
+                )
+
+
+def trim(path: Path, size: int) -> None:
+    """Cut off an unfinished last line; a file without a complete line is taken away."""
+    if size == 0:
+        path.unlink()
+    elif size < path.stat().st_size:
+        os.truncate(path, size)
