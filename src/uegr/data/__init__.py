@@ -8,6 +8,7 @@ from uegr.data.card import Card, Evaluation, cards, evaluation_sets
 from uegr.data.load import Data, load
 from uegr.data.sample import holdout, subsample
 from uegr.data.tokenization import tokenized
+from uegr.data.vocabulary import vocabulary
 from uegr.data.warn import DataWarning
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "load",
     "subsample",
     "tokenized",
+    "vocabulary",
 ]

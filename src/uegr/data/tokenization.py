@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from uegr.data import arrow
@@ -26,17 +29,33 @@ def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None)
     key = key_of("tokens", VERSION, dataset._fingerprint, tokenizer_key(tokenizer), limit)
     path = arrow.data_folder() / "tokens" / f"{key}.arrow"
     path.parent.mkdir(exist_ok=True)
-    tokens = dataset.map(
-        lambda batch: encoded(batch, tokenizer, limit),
-        batched=True,
-        remove_columns=dataset.column_names,
-        cache_file_name=str(path),
-        load_from_cache_file=True,
-        new_fingerprint=key,
-        desc="tokenising",
-    )
+    with progress_in_a_terminal():
+        tokens = dataset.map(
+            lambda batch: encoded(batch, tokenizer, limit),
+            batched=True,
+            remove_columns=dataset.column_names,
+            cache_file_name=str(path),
+            load_from_cache_file=True,
+            new_fingerprint=key,
+            desc="tokenising",
+        )
     report_cuts(key, tokens, limit)
     return tokens.remove_columns("cut")
+
+
+@contextmanager
+def progress_in_a_terminal() -> Iterator[None]:
+    """The library's progress bar, but not in logs and pipes."""
+    import datasets
+
+    if sys.stderr.isatty() or datasets.are_progress_bars_disabled():
+        yield
+        return
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        datasets.enable_progress_bars()
 
 
 def length_limit(tokenizer: Any, max_length: int | None) -> int | None:
@@ -67,12 +86,25 @@ def encoded(batch: dict[str, list[Any]], tokenizer: Any, limit: int | None) -> d
     """One piece; `cut` says which rows lost tokens."""
     texts = (batch["text"], batch["pair"]) if "pair" in batch else (batch["text"],)
     columns = tokenizer(*texts, truncation=limit is not None, max_length=limit, padding=False)
-    result = dict(columns)
+    result = never_empty(dict(columns), tokenizer.unk_token_id)
     result["length"] = [len(ids) for ids in result["input_ids"]]
     result["cut"] = cuts(columns, texts, tokenizer, limit, result["length"])
     if "label" in batch:
         result["labels"] = batch["label"]
     return result
+
+
+def never_empty(columns: dict[str, list[Any]], unknown: int | None) -> dict[str, list[Any]]:
+    """A text of nothing is one unknown word: no model has to take a row of no tokens.
+
+    >>> never_empty({"input_ids": [[5, 6], []], "attention_mask": [[1, 1], []]}, 1)
+    {'input_ids': [[5, 6], [1]], 'attention_mask': [[1, 1], [1]]}
+    """
+    for row, ids in enumerate(columns["input_ids"]):
+        if not ids and unknown is not None:
+            for name, values in columns.items():
+                values[row] = [{"input_ids": unknown, "attention_mask": 1}.get(name, 0)]
+    return columns
 
 
 def cuts(
