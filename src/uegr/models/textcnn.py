@@ -30,7 +30,7 @@ class TextCNNConfig(ScratchConfig):  # type: ignore[no-untyped-call]
 class TextCNNEncoder(ScratchEncoder):
     def __init__(self, config: TextCNNConfig) -> None:
         super().__init__(config)
-        self.size = config.filters * len(config.windows)
+        self.size, self.windows = config.filters * len(config.windows), config.windows
         self.convolutions = nn.ModuleList(
             nn.Conv1d(config.embedding_size, config.filters, window) for window in config.windows
         )
@@ -38,7 +38,8 @@ class TextCNNEncoder(ScratchEncoder):
     def forward(self, input_ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         embedded = self.embeddings(input_ids)
         words = (self.dropout(embedded) * mask.unsqueeze(-1)).transpose(1, 2)
-        centred = [convolution(wide(words, convolution.kernel_size[0])) for convolution in self.convolutions]
+        pairs = zip(self.convolutions, self.windows, strict=True)
+        centred = [convolution(wide(words, window)) for convolution, window in pairs]
         features = torch.cat(centred, 1).relu() * mask.unsqueeze(1)
         return (embedded, features.transpose(1, 2)), features.amax(2)
 

@@ -16,15 +16,15 @@ FOLDER = Path(__file__).parent / "cards"
 class Source(BaseModel):
     """Weights inside registry packages, and how they become a folder with config.json and model.safetensors.
 
-    `folder` is one already; `bin` has its weights as a torch file, read without unpickling code; `zip` is one inside an
-    archive, whose parts may travel in several packages; `onnx` and `gguf` are converted.
+    `folder` is one already, and `archive` holds one; `bin` is one whose weights are a torch file, read without
+    unpickling code; `onnx` and `gguf` are single files. Several packages are parts of one archive, in order.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     packages: tuple[PackageSource, ...]
-    form: Literal["folder", "bin", "zip", "onnx", "gguf"] = "folder"
-    member: str | None = None  # the path inside the archive that the package's file is, where it is one
+    form: Literal["folder", "archive", "bin", "onnx", "gguf"] = "folder"
+    member: str | None = None  # the path inside the archive that the packages' file is, where it is one; "." is its top
     config: dict[str, Any] | None = None  # config.json, where the package has none
     tokenizer: str | None = None  # the alias that has the same vocabulary, where the package has none
 
@@ -37,9 +37,8 @@ class Card(BaseModel):
     name: str
     description: str
     language: str = "en"
-    licence: str
-    parameters: float  # millions, without the head
-    dropout: float = 0.1  # the rate its dropout sites come with
+    licence: str | None = None  # of the weights; None where there are none yet
+    parameters: float | None = None  # millions, without the head; None where they depend on the vocabulary
     max_length: int | None = None  # tokens; where the configuration does not say it
     sources: tuple[Source, ...] = ()
     hub: str | None = None
