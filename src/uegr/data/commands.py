@@ -34,8 +34,7 @@ def one_of(value: str | None, flag: str, *choices: str) -> Any:
 
 
 @app.command("list")
-def list_(as_json: Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; none: all that are here.")]
-AsJson = False) -> None:
+def list_(as_json: AsJson = False) -> None:
     """The data sets that have a card, and where each can come from on this machine."""
     if as_json:
         typer.echo(json.dumps([summary(card) for card in cards().values()], ensure_ascii=False, indent=1))
@@ -43,15 +42,16 @@ AsJson = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    console = Console()
+    columns = ["name", "rows", "labels", "from"] + (["language", "title"] if console.width >= 120 else [])
     table = Table(box=None, header_style="bold")
-    table.add_column("name", no_wrap=True, min_width=max(map(len, cards())))
-    for column in ("rows", "labels", "language", "from", "title"):
-        table.add_column(column, no_wrap=True, overflow="ellipsis")
+    for column in columns:
+        table.add_column(column, no_wrap=column != "title")
     for card in cards().values():
         sizes = " / ".join(f"{size:,}" for size in card.splits.values())
         labels = "number" if card.label_names is None else str(len(card.label_names))
-        table.add_row(card.name, sizes, labels, card.language, origin(card), card.title)
-    Console().print(table)
+        table.add_row(*[card.name, sizes, labels, origin(card), card.language, card.title][: len(columns)])
+    console.print(table)
 
 
 def origin(card: Card) -> str:
@@ -72,8 +72,7 @@ def show(
     name: Name,
     split: Split = None,
     rows: Annotated[int, typer.Option(min=0, help="How many rows of each split.")] = 5,
-    as_json: Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; none: all that are here.")]
-AsJson = False,
+    as_json: AsJson = False,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,
@@ -121,8 +120,7 @@ def check_(
     max_words: Annotated[int, typer.Option(help="Longer texts are named.")] = 512,
     noise: Annotated[bool, typer.Option(help="Look for labels that a bag of words would not expect.")] = True,
     strict: Annotated[bool, typer.Option(help="Warnings fail too.")] = False,
-    as_json: Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; none: all that are here.")]
-AsJson = False,
+    as_json: AsJson = False,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,
@@ -162,8 +160,7 @@ def quietly(name: str, options: dict[str, Any]) -> Data:
 def stats_(
     name: Name,
     split: Split = None,
-    as_json: Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; none: all that are here.")]
-AsJson = False,
+    as_json: AsJson = False,
     text_column: TextColumn = None,
     pair_column: PairColumn = None,
     label_column: LabelColumn = None,

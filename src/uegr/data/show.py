@@ -84,8 +84,8 @@ def print_report(report: Report) -> None:
         console.print(Text(f"  {size.status:11}", MARKS[size.status]), Text(line), soft_wrap=True)
     for finding in report.findings:
         rows = f" (row{'s' * (len(finding.first) > 1)} {', '.join(map(str, finding.first))})" if finding.first else ""
-        line = plain(f"{finding.split}: {finding.text}{rows}")
-        console.print(Text(f"  {finding.kind:11}", "yellow"), line, soft_wrap=True)
+        line = f"{finding.split}: {finding.text}{rows}"
+        console.print(Text(f"  {finding.kind:11}", "yellow"), plain(line), soft_wrap=True)
 
 
 def print_stats(name: str, split: str, numbers: Stats) -> None:
