@@ -20,6 +20,7 @@ from uegr.errors import InputError
 from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.schedule import Moment
+from uegr.training.sampling import GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
 
 
@@ -62,6 +63,16 @@ class RobustTrainer(Trainer):
             self.method.objective.prepare(self.model, self._batches())
             self.prepared = True
         return super().train(*args, **kwargs)
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        rows: Any = self.train_dataset if train_dataset is None else train_dataset
+        columns = getattr(rows, "column_names", None) or ()
+        if self.args.train_sampling_strategy != "group_by_length" or self.args.length_column_name not in columns:
+            return super()._get_train_sampler(train_dataset)
+        size = self.args.train_batch_size * self.args.gradient_accumulation_steps
+        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        lengths = list(rows[self.args.length_column_name])
+        return GroupedByLength(lengths, size, seed, epoch=lambda: int(self.state.epoch or 0))
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         for batch in self.get_train_dataloader():

@@ -1,0 +1,1 @@
+"""Runs: one folder each, and what compares several of them."""

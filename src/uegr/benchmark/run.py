@@ -1,0 +1,249 @@
+"""One run, from configuration to result.json: data, model, training by a method, scores on validation and test."""
+
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from uegr import data as data_room
+from uegr.benchmark import store
+from uegr.data import Data
+from uegr.errors import InputError
+from uegr.training.config import RunConfig
+
+PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
+
+
+def train(config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool = False) -> dict[str, Any]:
+    """Train one run into `folder`; a finished one is returned as it is. Nothing is written if the input is bad."""
+    resolved = config.resolved()
+    store.check_folder(folder, resolved, resume)
+    if store.is_done(folder):
+        return store.read_result(folder)
+    data = load_data(config)
+    loaded = load_model(config, data)
+    splits = tokenised_splits(config, data, loaded)
+    refuse(config, loaded)
+    if int(os.environ.get("RANK", 0)) == 0:
+        store.write_config(folder, resolved)
+    trainer, bar = make_trainer(config, folder, data, loaded, splits, quiet)
+    checkpoint = store.last_checkpoint(folder)
+    started = time.time()
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    finally:
+        bar.close()
+    seconds = time.time() - started
+    return finish(config, resolved, folder, data, loaded, trainer, seconds, resumed=checkpoint is not None)
+
+
+def refuse(config: RunConfig, loaded: Any) -> None:
+    """What the method cannot do with the model is said before anything is written."""
+    method = config.make_method()
+    try:
+        method.objective.check(loaded.model)
+    except ValueError as error:
+        raise InputError(f"{method.name} on {config.model.name}: {error}") from None
+
+
+def tokenised_splits(config: RunConfig, data: Data, loaded: Any) -> tuple[Any, Any]:
+    """The training and the validation rows as token ids."""
+    names = ("train", data.validation or "validation")
+    train, validation = (
+        data_room.tokenized(data.splits[name], loaded.tokenizer, config.training.max_length) for name in names
+    )
+    return train, validation
+
+
+def load_data(config: RunConfig) -> Data:
+    """The rows to train and validate on; a validation split is held out where there is none."""
+    options = config.dataset
+    data = data_room.load(
+        options.name,
+        text_column=options.text_column,
+        pair_column=options.pair_column,
+        label_column=options.label_column,
+        task=options.task,
+        delimiter=options.delimiter,
+        encoding=options.encoding,
+        paper_split=options.paper_split,
+        labelled=True,
+    )
+    if "train" not in data.splits:
+        raise InputError(
+            f"{data.name} has no training split, only {', '.join(data.splits)}; use it with `uegr evaluate`"
+        )
+    if data.validation is None:
+        data = data_room.holdout(data, options.holdout, config.seed)
+    if options.train_size is not None or options.train_fraction is not None:
+        smaller = data_room.subsample(
+            data.splits["train"], size=options.train_size, fraction=options.train_fraction, seed=config.seed
+        )
+        data = data.with_splits(train=smaller)
+    return data
+
+
+def load_model(config: RunConfig, data: Data) -> Any:
+    """The classifier with a head for the data's labels."""
+    from uegr import models
+
+    regression = data.task == "regression"
+    return models.load(
+        config.model.name,
+        labels=None if regression else data.labels,
+        num_labels=1 if regression else None,
+        problem_type="regression" if regression else None,
+        seed=config.seed,
+        attention=config.model.attention,
+        dtype=config.model.dtype,
+        trust_remote_code=config.model.trust_remote_code,
+    )
+
+
+def make_trainer(
+    config: RunConfig, folder: Path, data: Data, loaded: Any, splits: tuple[Any, Any], quiet: bool
+) -> tuple[Any, Any]:
+    """The trainer and its progress bar."""
+    from transformers import DataCollatorWithPadding
+
+    from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
+    from uegr.training.engine import RobustTrainer
+
+    bar = ShowProgress(f"{config.method.get('name', 'uegr')} · {config.model.name} · {data.name}", quiet)
+    callbacks: list[Any] = [bar, MetricsFile(folder / store.METRICS)]
+    if config.training.select == "best" or config.training.patience:
+        callbacks.append(KeepBest(folder / "best", data.metrics[0], config.training.patience))
+    trainer = RobustTrainer(
+        model=loaded.model,
+        args=arguments(config, folder, loaded),
+        train_dataset=splits[0],
+        eval_dataset=splits[1],
+        data_collator=DataCollatorWithPadding(loaded.tokenizer),
+        processing_class=loaded.tokenizer,
+        compute_metrics=scorer(data),
+        callbacks=callbacks,
+        method=config.make_method(),
+    )
+    for callback in callbacks:
+        if isinstance(callback, KeepBest):
+            callback.trainer = trainer
+    return trainer, bar
+
+
+def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
+    """transformers' arguments for this configuration."""
+    from transformers import TrainingArguments
+
+    options = config.training
+    scratch = loaded.card is not None and loaded.card.architecture is not None
+    rate = options.learning_rate or (SCRATCH_RATE if scratch else PRETRAINED_RATE)
+    return TrainingArguments(
+        output_dir=str(folder),
+        num_train_epochs=options.epochs,
+        max_steps=options.max_steps or -1,
+        per_device_train_batch_size=options.batch_size,
+        per_device_eval_batch_size=64,
+        gradient_accumulation_steps=options.accumulation,
+        learning_rate=rate,
+        weight_decay=options.weight_decay,
+        warmup_steps=options.warmup,  # below 1: a share of all steps
+        max_grad_norm=options.clip,
+        bf16=options.precision == "bf16",
+        train_sampling_strategy="group_by_length" if options.group_by_length else "random",
+        eval_strategy="epoch",
+        save_strategy="steps" if options.checkpoint_steps else "epoch",
+        save_steps=options.checkpoint_steps or 500,
+        save_total_limit=1,
+        logging_steps=10,
+        report_to=options.report_to,
+        disable_tqdm=True,
+        seed=config.seed,
+        data_seed=config.seed,
+        use_cpu=not torch.cuda.is_available(),
+    )
+
+
+def scorer(data: Data) -> Callable[[Any], dict[str, float]]:
+    """The data's metrics, for the evaluations during training."""
+    from uegr.evaluation.metrics import score
+
+    def compute(prediction: Any) -> dict[str, float]:
+        return score(data.metrics, prediction.predictions, prediction.label_ids)
+
+    return compute
+
+
+def finish(
+    config: RunConfig,
+    resolved: dict[str, Any],
+    folder: Path,
+    data: Data,
+    loaded: Any,
+    trainer: Any,
+    seconds: float,
+    *,
+    resumed: bool,
+) -> dict[str, Any]:
+    """Keep the chosen weights, score them, and write result.json last."""
+    if not trainer.is_world_process_zero():
+        return {}
+    best = folder / "best"
+    if config.training.select == "best" and (best / "model.safetensors").is_file():
+        from safetensors.torch import load_model as load_weights
+
+        load_weights(loaded.model, str(best / "model.safetensors"))
+    trainer.save_model(str(folder))
+    shutil.rmtree(folder / "runs", ignore_errors=True)
+    result = {
+        "config": resolved,
+        "labels": data.labels,
+        "task": data.task,
+        "scores": {name: split_scores(data, name, loaded, config) for name in data.splits if name != "train"},
+        "training": {
+            "rows": len(data.splits["train"]),
+            "steps": trainer.state.global_step,
+            "epochs": trainer.state.epoch,
+            "seconds": round(seconds, 1),
+            "resumed": resumed,
+        },
+        "machine": machine(),
+        "command": " ".join(["uegr", *sys.argv[1:]]),
+    }
+    store.write_json(folder / store.RESULT, result)
+    store.clear_checkpoints(folder)
+    return result
+
+
+def split_scores(data: Data, split: str, loaded: Any, config: RunConfig) -> dict[str, Any]:
+    """The task metrics on one split with the rows they rest on."""
+    from uegr.evaluation.metrics import score
+    from uegr.evaluation.predict import probabilities
+
+    rows = data.splits[split]
+    if "label" not in rows.column_names:
+        return {"n": len(rows)}
+    pairs = rows["pair"] if "pair" in rows.column_names else None
+    texts = list(rows["text"]) if pairs is None else list(zip(rows["text"], pairs, strict=True))
+    predicted = probabilities(loaded.model, loaded.tokenizer, texts, max_length=config.training.max_length)
+    return score(data.metrics, predicted, rows["label"]) | {"n": len(rows)}
+
+
+def machine() -> dict[str, Any]:
+    """What a reader needs to judge the times and repeat the figures."""
+    names = ("uegr", "torch", "transformers", "accelerate", "datasets")
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,
+        **{name: version(name) for name in names},
+    }

@@ -1,0 +1,196 @@
+"""The command line. Every mistake of the user is one line on standard error and exit code 2."""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from uegr.errors import InputError, did_you_mean
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Fine-tune language models that generalise and withstand perturbation, and prove it.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+Run = Annotated[Path, typer.Argument(help="The folder of a finished run.")]
+
+
+@app.command()
+def train(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the run.")] = Path("runs/latest"),
+    method: Annotated[str | None, typer.Option(help="A method (`uegr list methods`), or module:function.")] = None,
+    model: Annotated[str | None, typer.Option(help="An alias, a folder or a hub name.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="A card, a file or a folder.")] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file; flags win over it.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="As in method.epsilon=0.2 or training.epochs=5; repeatable.")
+    ] = None,
+    text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
+    label_column: Annotated[str | None, typer.Option(help="The column of the label.")] = None,
+    train_size: Annotated[int | None, typer.Option(help="Train on this many rows, stratified.")] = None,
+    train_fraction: Annotated[float | None, typer.Option(help="Train on this share of the rows.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Cut texts after this many tokens.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the training rows.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides every random number.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune a model by a method."""
+    from uegr.training.config import read_config
+
+    flags = {
+        "method.name": method,
+        "model.name": model,
+        "dataset.name": dataset,
+        "dataset.text_column": text_column,
+        "dataset.pair_column": pair_column,
+        "dataset.label_column": label_column,
+        "dataset.train_size": train_size,
+        "dataset.train_fraction": train_fraction,
+        "training.max_length": max_length,
+        "training.epochs": epochs,
+        "seed": seed,
+    }
+    chosen = read_config(config, flags, settings or [])
+
+    from uegr.benchmark.run import train as train_run
+
+    result = train_run(chosen, output, resume=resume, quiet=quiet)
+    if as_json:
+        show_json(result)
+    elif result:
+        print_scores(result, output)
+
+
+def print_scores(result: dict[str, Any], folder: Path) -> None:
+    """One line a split, and where the run is."""
+    for split, scores in result["scores"].items():
+        figures = "  ".join(f"{name} {value:.4f}" for name, value in scores.items() if name != "n")
+        typer.echo(f"{split:<12} {figures}  ({scores['n']:,} rows)")
+    typer.echo(f"run          {folder}  ({result['training']['seconds']:.0f} s)")
+
+
+@app.command()
+def evaluate(
+    run: Run,
+    dataset: Annotated[list[str] | None, typer.Option(help="Also score these sets; repeatable.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Measure all there is to measure.")] = False,
+    rows: Annotated[int | None, typer.Option(help="At most this many rows of each set.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure a finished run: clean, under perturbation, on other domains."""
+    from uegr.benchmark.measure import measure
+
+    figures = measure(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
+    if as_json:
+        show_json(figures)
+    else:
+        from uegr.report.terminal import show_figures
+
+        show_figures(figures)
+
+
+@app.command()
+def predict(
+    run: Run,
+    source: Annotated[str | None, typer.Argument(help="A file, a folder, a card, or - for lines of text.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="A text to classify; repeatable.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON lines; default: the terminal.")] = None,
+    split: Annotated[str | None, typer.Option(help="The split of a folder or card.")] = None,
+    text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Classify new texts with a finished run, one JSON line each."""
+    from uegr.benchmark.predict import predict_lines
+
+    if (source is None) == (not text):
+        raise InputError("expected either a file to classify or --text, got both or neither")
+    texts = list(text) if text else None
+    if source == "-":
+        texts = sys.stdin.read().splitlines()
+    columns = {"text_column": text_column, "pair_column": pair_column}
+    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **columns)
+
+
+@app.command("list")
+def list_things(
+    what: Annotated[str, typer.Argument(help="methods, models or datasets.")],
+    as_json: Json = False,
+) -> None:
+    """List what there is."""
+    from uegr.report import listings
+
+    kinds = {"methods": listings.methods, "models": listings.models, "datasets": listings.datasets}
+    if what not in kinds:
+        raise InputError(f"nothing to list under {what}; {did_you_mean(what, kinds)}")
+    entries = kinds[what]()
+    if as_json:
+        show_json(entries)
+    else:
+        listings.show(what, entries)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for runs and page.")] = Path("runs/demo"),
+    quiet: Quiet = False,
+) -> None:
+    """Train vanilla and UEGR on movie-review snippets, measure both, write a page."""
+    from uegr.demo import run_demo
+
+    run_demo(output, quiet=quiet)
+
+
+def mount_data() -> None:
+    """`uegr data list|show|check|stats`."""
+    from uegr.data.commands import app as data_app
+
+    app.add_typer(data_app, name="data", help="Look at data sets: list, show, check, stats.")
+
+
+def show_json(content: Any) -> None:
+    """JSON for programs, on standard output."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def main() -> None:
+    """The entry point: mistakes become one line, an interruption says how to go on."""
+    from uegr.data.warn import DataWarning
+
+    warnings.filterwarnings("ignore")
+    warnings.filterwarnings("always", category=DataWarning)
+    warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
+    quieten()
+    mount_data()
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"uegr: error: {' '.join(str(error).split())}", err=True)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("uegr: interrupted; what is finished is kept, and `uegr train ... --resume` goes on", err=True)
+        raise SystemExit(130) from None
+
+
+def quieten() -> None:
+    """The libraries below speak only when something is wrong."""
+    import os
+
+    for name, value in {"TRANSFORMERS_VERBOSITY": "error", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+if __name__ == "__main__":
+    main()

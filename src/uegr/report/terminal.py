@@ -1,0 +1,50 @@
+"""Figures as tables in the terminal."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def percent(figure: dict[str, Any] | None) -> str:
+    """A share with its 95% interval.
+
+    >>> percent({"value": 0.8, "low": 0.75, "high": 0.84, "n": 300})
+    '80.0 (75.0-84.0)'
+    """
+    if figure is None or figure["value"] is None:
+        return "-"
+    value = f"{100 * figure['value']:.1f}"
+    if figure.get("low") is None or figure.get("high") is None:
+        return value
+    return f"{value} ({100 * figure['low']:.1f}-{100 * figure['high']:.1f})"
+
+
+def rows_of(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Every figure of a run by a name that a person reads, in the order of measuring."""
+    rows = [(f"{metric}, {figures['split']}", figure) for metric, figure in figures["clean"].items()]
+    for point in figures.get("perturbation", []):
+        if point["epsilon"] > 0:
+            rows.append((f"accuracy, perturbed by {point['epsilon']:g}", point | {"value": point["accuracy"]}))
+    for name, scores in figures.get("shift", {}).items():
+        rows += [(f"{metric}, {name}", figure) for metric, figure in scores.items()]
+    return rows
+
+
+def comparison(runs: dict[str, dict[str, Any]], title: str = "") -> Table:
+    """Figures down, runs across; percent with 95% intervals."""
+    table = Table(title=title or None, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("percent (95% interval)")
+    for name in runs:
+        table.add_column(Text(name), justify="right")
+    table.add_column("rows", justify="right")
+    columns = [dict(rows_of(figures)) for figures in runs.values()]
+    for name, figure in columns[0].items():
+        table.add_row(name, *(percent(column.get(name)) for column in columns), f"{figure['n']:,}")
+    return table
+
+
+def show_figures(figures: dict[str, Any]) -> None:
+    """One run."""
+    Console().print(comparison({"this run": figures}))

@@ -1,0 +1,103 @@
+"""What goes on beside the training: a progress bar, metrics as JSON lines, and the best weights kept."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from transformers import TrainerCallback
+
+
+def progress_bar(disable: bool = False) -> Progress:
+    """The one look of progress in this tool; on standard error, so that --json output stays clean."""
+    from rich.console import Console
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    return Progress(*columns, console=Console(stderr=True), disable=disable)
+
+
+class ShowProgress(TrainerCallback):
+    """Steps done, time left, the latest loss and validation score."""
+
+    def __init__(self, label: str, quiet: bool = False) -> None:
+        self.bar, self.label = progress_bar(quiet), label
+        self.task: Any = None
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            self.bar.start()
+            self.task = self.bar.add_task(self.label, total=state.max_steps, completed=state.global_step, note="")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.task is not None:
+            self.bar.update(self.task, completed=state.global_step)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        shown = {key: value for key, value in (logs or {}).items() if key == "loss" or key.startswith("eval_")}
+        shown = {key: value for key, value in shown.items() if "per_second" not in key and "runtime" not in key}
+        if self.task is not None and shown:
+            note = "  ".join(f"{key.replace('eval_', 'validation ')} {value:.4g}" for key, value in shown.items())
+            self.bar.update(self.task, note=note)
+
+    def close(self) -> None:
+        """Stop drawing, whatever happened."""
+        self.bar.stop()
+
+
+class MetricsFile(TrainerCallback):
+    """Every log entry as one JSON line; a resumed run drops what came after its checkpoint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if not state.is_world_process_zero:
+            return
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        kept = [line for line in lines if _step(line) <= state.global_step]
+        self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        if state.is_world_process_zero and logs:
+            entry = {"step": state.global_step, "epoch": state.epoch, **logs}
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+
+
+def _step(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError):  # the last line of a killed run may be cut
+        return math.inf
+
+
+class KeepBest(TrainerCallback):
+    """The weights of the evaluation that scored highest, in `folder`, with their score beside them.
+
+    transformers' load_best_model_at_end ties checkpoints to evaluations; this leaves checkpoints free. Writing the same
+    best again after a resume gives the same files.
+    """
+
+    def __init__(self, folder: Path, metric: str, patience: int | None = None) -> None:
+        self.folder, self.metric, self.patience = folder, f"eval_{metric}", patience
+        self.trainer: Any = None
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
+        score = (metrics or {}).get(self.metric)
+        if score is None or math.isnan(score):
+            return
+        past = [e[self.metric] for e in state.log_history if self.metric in e and e["step"] < state.global_step]
+        if not past or score > max(past):
+            self.trainer.save_model(str(self.folder))
+        scores = [*past, score]
+        since = len(scores) - 1 - scores.index(max(scores))
+        if self.patience is not None and since >= self.patience:
+            control.should_training_stop = True

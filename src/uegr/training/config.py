@@ -1,0 +1,212 @@
+"""What a run is: method, model, data set, training, seed. Unknown keys answer "did you mean"."""
+
+import importlib
+import inspect
+import os
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from uegr.errors import InputError, did_you_mean
+from uegr.methods import METHODS, Method
+from uegr.methods.contract import MethodFactory
+
+
+class Strict(BaseModel):
+    """Refuses keys it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelConfig(Strict):
+    """An alias, a folder or a hub name, and how it is loaded."""
+
+    name: str = "minilm"
+    attention: str | None = None
+    dtype: str | None = None
+    trust_remote_code: bool = False
+
+
+class DatasetConfig(Strict):
+    """A card, a file or a folder, and how it is read."""
+
+    name: str
+    text_column: str | None = None
+    pair_column: str | None = None
+    label_column: str | None = None
+    task: Literal["classification", "regression"] | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    paper_split: bool = False
+    train_size: int | None = Field(None, ge=1)
+    train_fraction: float | None = Field(None, gt=0, le=1)
+    holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
+
+
+class TrainingConfig(Strict):
+    """AdamW with linear decay and warm-up; the papers' batch size, weight decay and warm-up are the defaults."""
+
+    epochs: float = Field(3, gt=0)
+    max_steps: int | None = Field(None, ge=1)
+    batch_size: int = Field(16, ge=1)
+    accumulation: int = Field(1, ge=1)
+    learning_rate: float | None = Field(None, gt=0)  # None: 5e-5 for pretrained, 1e-3 for models from scratch
+    weight_decay: float = Field(0.01, ge=0)
+    warmup: float = Field(0.06, ge=0, le=1)
+    clip: float = Field(1.0, ge=0)
+    max_length: int | None = Field(None, ge=3)
+    precision: Literal["fp32", "bf16"] = "fp32"
+    group_by_length: bool = True
+    select: Literal["best", "last"] = "best"  # the epoch that does best on validation, or the last one
+    patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
+    checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
+    report_to: Literal["none", "tensorboard"] = "none"
+
+
+class RunConfig(Strict):
+    """One run, completely."""
+
+    method: dict[str, Any] = {"name": "uegr"}
+    model: ModelConfig = ModelConfig()
+    dataset: DatasetConfig
+    training: TrainingConfig = TrainingConfig()
+    seed: int = Field(0, ge=0)
+
+    def make_method(self) -> Method:
+        """The method with its options checked."""
+        options = dict(self.method)
+        return build_method(options.pop("name", "uegr"), options)
+
+    def resolved(self) -> dict[str, Any]:
+        """Everything spelt out, for config.yaml."""
+        made = self.make_method()
+        plain = self.model_dump(mode="json")
+        name = self.method.get("name", "uegr")
+        return plain | {"method": {"name": name, **{key: _plain(value) for key, value in made.options.items()}}}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def factory(name: str) -> MethodFactory:
+    """A method of the table, or `module:function` of the user's own."""
+    if name in METHODS:
+        return METHODS[name]
+    if ":" not in name:
+        raise InputError(f"unknown method {name}; {did_you_mean(name, METHODS)}")
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"cannot import the method {name}: {error}") from error
+    return (lambda: found) if isinstance(found, Method) else found
+
+
+def build_method(name: str, options: dict[str, Any]) -> Method:
+    """The method of that name with these options, each checked against the factory's signature."""
+    make = factory(name)
+    try:
+        made = make(**checked(name, make, options))
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if not isinstance(made, Method):
+        raise InputError(f"expected {name} to return a uegr.Method, got {type(made).__name__}")
+    return made
+
+
+def checked(name: str, make: MethodFactory, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, converted to the types that the signature declares."""
+    parameters = inspect.signature(make).parameters
+    for key in options:
+        if key not in parameters:
+            raise InputError(f"{name} has no option {key}; {did_you_mean(key, parameters)}")
+    wanted: dict[str, Any] = {key: (parameters[key].annotation, ...) for key in options}
+    untyped = {key: (Any, ...) for key, (kind, _) in wanted.items() if kind is inspect.Parameter.empty}
+    model = create_model(f"{name} options", **(wanted | untyped))
+    try:
+        return {key: getattr(model(**options), key) for key in options}
+    except ValidationError as error:
+        raise InputError(described(error, "method")) from None
+
+
+def described(error: ValidationError, where: str = "") -> str:
+    """The first complaint of pydantic as one line: where, what was expected, what came."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"] if not str(part).startswith(("function-", "lax-", "tuple["))]
+    path = ".".join(([where] if where else []) + place[:2])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {path}; {_neighbours(error, place)}"
+    return f"{path}: {first['msg'][0].lower() + first['msg'][1:]}, got {first['input']!r}"
+
+
+def _neighbours(error: ValidationError, place: list[str]) -> str:
+    known: Any = {"RunConfig": RunConfig}.get(error.title, RunConfig)
+    for part in place[:-1]:
+        known = known.model_fields[part].annotation
+    return did_you_mean(place[-1], known.model_fields)
+
+
+def read_config(path: Path | None, overrides: dict[str, Any], settings: list[str]) -> RunConfig:
+    """A YAML file, then the flags, then `--set path.to.key=value`, the later winning."""
+    merged: dict[str, Any] = {}
+    if path is not None:
+        merged = load_yaml(path)
+    for key, value in overrides.items():
+        if value is not None:
+            put(merged, key.split("."), value)
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals or ("." not in key and key != "seed"):
+            raise InputError(f"expected --set section.key=value, such as method.epsilon=0.2, got {setting!r}")
+        put(merged, key.split("."), parsed(text))
+    if "dataset" not in merged:
+        raise InputError("expected a data set, got none; say --dataset NAME, FILE or FOLDER (`uegr list datasets`)")
+    try:
+        config = RunConfig(**merged)
+    except ValidationError as error:
+        raise InputError(described(error)) from None
+    config.make_method()
+    return config
+
+
+def load_yaml(path: Path) -> dict[str, Any]:
+    """A mapping from a YAML file; a bare name stands for its section's `name`."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"expected a mapping with keys such as method, model, dataset in {path}, got {content!r:.60}")
+    sections = ("method", "model", "dataset")
+    return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
+
+
+def put(target: dict[str, Any], path: list[str], value: Any) -> None:
+    """Set a nested key, making the sections on the way."""
+    for part in path[:-1]:
+        target = target.setdefault(part, {})
+        if not isinstance(target, dict):
+            raise InputError(f"expected a section at {'.'.join(path[:-1])}, got {target!r}")
+    target[path[-1]] = value
+
+
+def parsed(text: str) -> Any:
+    """A value as YAML reads it: numbers, true, null, [0.3, 0.5], or a word; 1e-5 is a number too."""
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
