@@ -7,17 +7,17 @@
         | sigmoid(-2 beta (s~ - alpha))             `keep="printed"`: eq. 9's printed sign
     g  <- m * g / p,  m ~ Bernoulli(p)              theorem 1: unbiased
 
-p is floored at 1e-3. Ranks are exact up to a million entries; above, a histogram over the leading bits of the floats
-(their exponent and nine bits of mantissa, so a histogram of log s) gives every quantile within 1/1000 in two linear
-passes and no copy of the gradient bigger than a block. There, p lies on a grid of 2^-16 and the division uses that p,
-so that the mean stays exactly g.
+p is floored at 1e-3. Ranks are exact up to a million entries; above, they come from a histogram (pieces/quantile.py),
+p lies on a grid of 2^-16, and the division uses that p, so that the mean stays exactly g.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
+
+from uegr.pieces.quantile import blocks, empty, exact_quantile, histogram
 
 Score = Literal["rank", "range"]
 Keep = Literal["salient", "printed"]
@@ -25,9 +25,6 @@ Probability = Callable[[Tensor], Tensor]  # |g| -> p, elementwise
 
 FLOOR = 1e-3
 EXACT_UP_TO = 1_000_000
-BLOCK = 1 << 18  # entries worked on at once: stays in the cache
-SHIFT = 14  # float32 bits below the key: sign is gone, 8 bits of exponent and 9 of mantissa stay
-KEYS = 1 << (31 - SHIFT)
 GRID = 1 << 16
 
 
@@ -53,60 +50,25 @@ def keep_probability(score: Tensor, keep: Keep, alpha: float, beta: float) -> Te
     return torch.sigmoid(sign * 2 * beta * (score - alpha)).clamp(min=FLOOR)
 
 
-def blocks(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
-    """Views of at most BLOCK entries, tensor after tensor."""
-    for tensor in tensors:
-        yield from tensor.view(-1).split(BLOCK) if tensor.numel() else ()
-
-
-def empty(block: Tensor) -> bool:
-    """Only zeros, as in the word vectors of absent words."""
-    return not block.abs().amax()
-
-
-def exact_quantile(values: Sequence[Tensor]) -> Callable[[Tensor], Tensor]:
-    """value -> its quantile in [0, 1] among all entries, ties sharing the mean rank."""
-    ordered = torch.cat([value.flatten() for value in values]).sort().values
-    steps = max(len(ordered) - 1, 1)
-
-    def quantile(value: Tensor) -> Tensor:
-        below = torch.searchsorted(ordered, value)
-        upto = torch.searchsorted(ordered, value, right=True)
-        return (below + upto - 1).to(torch.promote_types(value.dtype, torch.float32)) / (2 * steps)
-
-    return quantile
-
-
-def keys(values: Tensor) -> Tensor:
-    """The leading bits of non-negative floats: integers in the same order as the floats."""
-    return values.to(torch.float32).view(torch.int32).bitwise_and(0x7FFFFFFF).bitwise_right_shift_(SHIFT)
-
-
-def histogram_table(values: Sequence[Tensor]) -> Tensor:
-    """The quantile of every key, (KEYS,), float64: mid-rank of the entries that share it."""
-    counts = torch.zeros(KEYS, dtype=torch.int64, device=values[0].device)
-    for block in blocks(values):
-        if empty(block):
-            counts[0] += block.numel()
-        else:
-            counts += torch.bincount(keys(block), minlength=KEYS)
-    upto = counts.cumsum(0)
-    return (upto - (counts.double() + 1) / 2).clamp(min=0) / max(int(upto[-1]) - 1, 1)
-
-
 def probability(values: Sequence[Tensor], *, score: Score, keep: Keep, alpha: float, beta: float) -> Probability:
     """|g| -> p for gradients (or for the roots of summed squares), over all of them together."""
     fine = sum(value.numel() for value in values) <= EXACT_UP_TO
     if score == "range":
         low, high = extremes(values)
-        width = max(high - low, torch.finfo(torch.float64).tiny)
-        return lambda value: snapped(keep_probability(value.square() / width, keep, alpha, beta), fine)
+        root = max((high - low) ** 0.5, torch.finfo(torch.float32).tiny)  # squares of single precision underflow
+        return lambda value: snapped(keep_probability(squared(value / root), keep, alpha, beta), fine)
     if fine:
         quantile = exact_quantile([value.abs() for value in values])
         return lambda value: keep_probability(quantile(value.abs()), keep, alpha, beta)
-    table = keep_probability(histogram_table(values), keep, alpha, beta)
-    grid = snapped(table, fine).float()
-    return lambda value: grid.index_select(0, keys(value))
+    table, row = histogram(values)
+    grid = snapped(keep_probability(table, keep, alpha, beta), fine).float()
+    return lambda value: grid.index_select(0, row(value))
+
+
+def squared(value: Tensor) -> Tensor:
+    """Finite also where all entries are equal and the range is nothing; at least of single precision."""
+    wide = value.to(torch.promote_types(value.dtype, torch.float32))
+    return wide.square().clamp_(max=torch.finfo(wide.dtype).max)
 
 
 def snapped(p: Tensor, fine: bool) -> Tensor:
