@@ -7,8 +7,22 @@
 torch and transformers are imported when a model is loaded, not before: listing the cards stays quick.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from uegr.models.card import Card, Source, cards
 from uegr.models.download import fetch
 from uegr.models.huggingface import Loaded, load
 
-__all__ = ["Card", "Loaded", "Source", "cards", "fetch", "load"]
+if TYPE_CHECKING:
+    from uegr.models.architectures import build as build
+
+__all__ = ["Card", "Loaded", "Source", "build", "cards", "fetch", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """`build` defines torch modules, so it is imported when it is asked for."""
+    if name == "build":
+        from uegr.models.architectures import build
+
+        return build
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

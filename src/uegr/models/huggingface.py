@@ -47,6 +47,8 @@ def load(
     """
     from transformers import AutoConfig, AutoTokenizer
 
+    from uegr.models import architectures  # noqa: F401  registers them with the Auto classes
+
     place = locate(name)
     source = {"trust_remote_code": trust_remote_code, "local_files_only": place.local}
     with quiet(), refused(name):
@@ -73,9 +75,7 @@ def locate(name: str) -> Place:
     if name in cards():
         card = cards()[name]
         if card.architecture:
-            raise InputError(
-                f"{name} is trained from scratch and has no weights to load; make one with build({name!r})"
-            )
+            raise InputError(f"{name} is trained from scratch and has no weights to load; make one with build")
         if card.hub:
             return hub(card.hub, card)
         from uegr.models.download import fetch
