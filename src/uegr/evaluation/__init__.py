@@ -1,13 +1,44 @@
 """What is measured of a trained model: every figure with its number of examples and an interval.
 
-from uegr.evaluation import perturbation_curve, probabilities, score
+from uegr.evaluation import evaluate, perturbation_curve, probabilities, score
 score(["accuracy"], probabilities(model, tokenizer, texts), labels)
 perturbation_curve(model, tokenizer, rows, epsilons=(0.01, 0.25, 0.5), attack="pgd", restarts=5)
+evaluate(model, tokenizer, data, pretrained=before, shift=["snippets_tweets"], anomaly=["20newsgroups"])
 """
 
+from uegr.evaluation.anomaly import anomaly
+from uegr.evaluation.calibration import brier, calibration, expected_calibration_error, reliability
+from uegr.evaluation.improvement import relative_improvement
 from uegr.evaluation.intervals import Figure
+from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
 from uegr.evaluation.predict import probabilities
+from uegr.evaluation.significance import holm, mcnemar, paired
+from uegr.evaluation.similarity import layer_similarity, linear_cka, weight_distance
+from uegr.evaluation.suite import evaluate, perspectives
 
-__all__ = ["METRICS", "Figure", "measure", "perturbation_curve", "probabilities", "score"]
+__all__ = [
+    "METRICS",
+    "Figure",
+    "anomaly",
+    "brier",
+    "calibration",
+    "evaluate",
+    "expected_calibration_error",
+    "holm",
+    "input_gradient_norm",
+    "layer_similarity",
+    "linear_cka",
+    "mcnemar",
+    "measure",
+    "paired",
+    "perspectives",
+    "perturbation_curve",
+    "probabilities",
+    "relative_improvement",
+    "reliability",
+    "score",
+    "sharpness",
+    "weight_distance",
+]

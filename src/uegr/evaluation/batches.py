@@ -77,9 +77,10 @@ def batches(
     *,
     batch_size: int = 64,
     max_length: int | None = None,
+    sort: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[tuple[np.ndarray, dict[str, Tensor]]]:
-    """Row numbers and the padded batch of these rows, longest first, every row once.
+    """Row numbers and the padded batch of these rows, longest first (or in their order), every row once.
 
     `progress` hears of a batch when the next one is asked for, which is when it has been worked on.
     """
@@ -89,7 +90,7 @@ def batches(
     done = 0
     for start in range(0, len(texts), WINDOW):
         encoded = encode(tokenizer, texts[start : start + WINDOW], limit)
-        order = np.argsort([-len(ids) for ids in encoded["input_ids"]], kind="stable")
+        order = np.argsort([-len(ids) if sort else 0 for ids in encoded["input_ids"]], kind="stable")
         for rows in np.split(order, range(batch_size, len(order), batch_size)):
             part = {name: [values[row] for row in rows] for name, values in encoded.items() if wanted(name)}
             yield rows + start, {name: tensor.to(device) for name, tensor in padded(tokenizer, part).items()}

@@ -72,7 +72,8 @@ def bootstrap(
 ) -> Figure:
     """`statistic(*columns)`, whose rows are examples, with the 2.5% and 97.5% quantiles over resampled rows.
 
-    `strata` (rows,) keeps the number of rows of each stratum, for statistics that need both classes.
+    `strata` (rows,) keeps the number of rows of each stratum, for statistics that need both classes. The interval is
+    widened to hold the value: a statistic such as ECE is larger on resampled rows, which repeat, than on the rows.
 
     >>> figure = bootstrap(np.mean, [0.0, 1.0, 2.0, 3.0], seed=1)
     >>> figure.value, figure.n, figure.low <= 1.5 <= figure.high
@@ -88,8 +89,13 @@ def bootstrap(
     for _ in range(resamples):
         rows = np.concatenate([generator.choice(group, len(group)) for group in groups])
         values.append(float(statistic(*(array[rows] for array in arrays))))
-    low, high = np.nanquantile(values, [0.025, 0.975]) if not np.all(np.isnan(values)) else (math.nan, math.nan)
-    return Figure(float(statistic(*arrays)), float(low), float(high), n)
+    return interval(float(statistic(*arrays)), values, n)
+
+
+def interval(value: float, resampled: Any, n: int) -> Figure:
+    """A value with the 2.5% and 97.5% quantiles of its resampled values."""
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return Figure(value, min(float(low), value), max(float(high), value), n)
 
 
 def groups_of(strata: np.ndarray) -> list[np.ndarray]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError, did_you_mean
-from uegr.evaluation.intervals import Figure, bootstrap, proportion
+from uegr.evaluation.intervals import RESAMPLES, Figure, bootstrap, interval, proportion
 
-Metric = Callable[[np.ndarray, np.ndarray], float]
+Metric = Callable[..., float]  # predictions (rows,), labels (rows,), and for classes how often each row counts
 
 
 def accuracy(predictions: np.ndarray, labels: np.ndarray) -> float:
@@ -20,27 +20,29 @@ def accuracy(predictions: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean(predictions == labels))
 
 
-def matthews(predictions: np.ndarray, labels: np.ndarray) -> float:
+def matthews(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
     """Matthews correlation (CoLA)."""
     from sklearn.metrics import matthews_corrcoef
 
-    return float(matthews_corrcoef(labels, predictions)) if varies(predictions) and varies(labels) else 0.0
+    if not (varies(predictions) and varies(labels)):
+        return 0.0
+    return float(matthews_corrcoef(labels, predictions, sample_weight=counts))
 
 
-def f1(predictions: np.ndarray, labels: np.ndarray) -> float:
+def f1(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
     """F1 of class 1 where the classes are 0 and 1 (MRPC, QQP), the mean over classes where there are more."""
     from sklearn.metrics import f1_score
 
     if max(predictions.max(), labels.max()) > 1:
-        return macro_f1(predictions, labels)
-    return float(f1_score(labels, predictions, average="binary", zero_division=0))
+        return macro_f1(predictions, labels, counts)
+    return float(f1_score(labels, predictions, average="binary", zero_division=0, sample_weight=counts))
 
 
-def macro_f1(predictions: np.ndarray, labels: np.ndarray) -> float:
+def macro_f1(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
     """The mean over classes of F1."""
     from sklearn.metrics import f1_score
 
-    return float(f1_score(labels, predictions, average="macro", zero_division=0))
+    return float(f1_score(labels, predictions, average="macro", zero_division=0, sample_weight=counts))
 
 
 def pearson(predictions: np.ndarray, labels: np.ndarray) -> float:
@@ -91,7 +93,17 @@ def measure(names: Iterable[str], predictions: Any, labels: Any, seed: int = 0) 
 def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
     if name == "accuracy":
         return proportion(int((predictions == labels).sum()), len(labels))
-    return bootstrap(METRICS[name], predictions, labels, seed=seed)
+    if name in OF_VALUES:
+        return bootstrap(METRICS[name], predictions, labels, seed=seed)
+    return bootstrap_of_cells(METRICS[name], predictions, labels, seed)
+
+
+def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
+    """The bootstrap over rows of a metric of the confusion matrix: redrawing its cells takes no longer for more rows."""
+    cells, counts = np.unique(np.stack([predictions, labels]), axis=1, return_counts=True)
+    drawn = np.random.default_rng(seed).multinomial(len(labels), counts / len(labels), size=RESAMPLES)
+    resampled = [metric(*cells[:, row > 0], row[row > 0]) for row in drawn]
+    return interval(metric(predictions, labels), resampled, len(labels))
 
 
 def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

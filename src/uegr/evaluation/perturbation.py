@@ -60,8 +60,8 @@ class Subject:
     tokenizer: Any
     texts: list[Text]
     labels: Tensor
-    batch_size: int
-    max_length: int | None
+    batch_size: int = 64
+    max_length: int | None = None
 
     def batches(self, rows: np.ndarray, progress: Progress | None) -> Any:
         """Row numbers, batch and labels of the chosen rows."""
@@ -97,7 +97,6 @@ def perturbation_curve(
 
     Dropout is off, no parameter's `.grad` or `requires_grad` is touched. `progress(done, total)` counts passes of rows.
     """
-    epsilons = [check_epsilon(float(epsilon)) for epsilon in epsilons]
     search = Search(attack, steps, restarts, step, norm, seed)
     subject = Subject(unwrapped(model), tokenizer, texts_of(rows), checked_labels(model, rows), batch_size, max_length)
     right = surviving(subject, epsilons, search, progress)
@@ -123,8 +122,11 @@ def point(epsilon: float, right: np.ndarray) -> Point:
     return {"epsilon": epsilon, "accuracy": figure["value"], **{name: figure[name] for name in ("low", "high", "n")}}
 
 
-def surviving(subject: Subject, epsilons: list[float], search: Search, progress: Progress | None) -> np.ndarray:
+def surviving(
+    subject: Subject, epsilons: Sequence[float], search: Search, progress: Progress | None = None
+) -> np.ndarray:
     """Whether each row is still right, (epsilons, rows)."""
+    epsilons = [check_epsilon(float(epsilon)) for epsilon in epsilons]
     rows = len(subject.texts)
     total = rows * (1 + len(epsilons) if search.attack == "pgd" else 1)
     with evaluating(subject.model):

@@ -1,0 +1,101 @@
+"""Does a confidence of 80% mean right in 80% of the cases? (Guo et al. 2017)
+
+ECE = sum_b n_b / n |accuracy(b) - confidence(b)|   over 15 equal bins ((b-1)/15, b/15] of the largest probability
+Brier = mean over rows of sum over classes of (p_c - [y = c])^2   (Brier 1950: 0 to 2; sklearn's binary one is half)
+"""
+
+from typing import Any
+
+import numpy as np
+
+from uegr.errors import InputError
+from uegr.evaluation.intervals import Figure, bootstrap, mean, proportion
+
+BINS = 15
+
+
+def checked(probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities (rows, classes) and labels (rows,), if they are that."""
+    probabilities, labels = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2 or labels.shape != probabilities.shape[:1]:
+        raise InputError(
+            f"expected probabilities (rows, classes) and labels (rows,), got {probabilities.shape} and {labels.shape}"
+        )
+    if not np.allclose(probabilities.sum(1), 1, atol=1e-4) or probabilities.min(initial=0) < 0:
+        raise InputError("expected probabilities that sum to 1 in each row, got others; are these logits?")
+    return probabilities, labels
+
+
+def answers(probabilities: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each row's confidence, and whether it is right."""
+    return probabilities.max(1), probabilities.argmax(1) == labels
+
+
+def places(confidence: np.ndarray, bins: int) -> np.ndarray:
+    """Each row's bin, from 0; a confidence that rounding put above 1 belongs into the last one.
+
+    >>> places(np.array([0.2, 0.21, 1.0]), 5)
+    array([0, 1, 4])
+    """
+    return np.asarray(np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1))
+
+
+def gap(place: np.ndarray, confidence: np.ndarray, right: np.ndarray) -> float:
+    """The expected calibration error of rows that are in bins already: n_b cancels, only the sums count."""
+    return float(np.abs(np.bincount(place, right - confidence)).sum() / len(place))
+
+
+def calibration_error(confidence: np.ndarray, right: np.ndarray, *, bins: int = BINS, seed: int = 0) -> Figure:
+    """ECE with the bootstrap's interval, of confidences (rows,) and whether each row is right.
+
+    It is not quite 0 on few rows even for a perfectly calibrated model: compare models on the same rows only.
+    """
+    return bootstrap(gap, places(confidence, bins), confidence, right, seed=seed)
+
+
+def expected_calibration_error(probabilities: Any, labels: Any, *, bins: int = BINS, seed: int = 0) -> Figure:
+    """ECE of probabilities (rows, classes).
+
+    >>> round(expected_calibration_error([[0.2, 0.8]] * 5, [1, 1, 1, 0, 0]).value, 6)
+    0.2
+    """
+    return calibration_error(*answers(*checked(probabilities, labels)), bins=bins, seed=seed)
+
+
+def brier(probabilities: Any, labels: Any) -> Figure:
+    """The Brier score with its interval.
+
+    >>> brier([[1.0, 0.0], [0.5, 0.5]], [0, 0]).value
+    0.25
+    """
+    probabilities, labels = checked(probabilities, labels)
+    target = np.arange(probabilities.shape[1]) == labels[:, None]
+    return mean(((probabilities - target) ** 2).sum(1))
+
+
+def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[dict[str, float | int | None]]:
+    """The reliability curve: a point for each bin that has rows, with Wilson's interval of its accuracy.
+
+    >>> reliability([[0.2, 0.8]] * 2, [1, 0], bins=5)[0]["accuracy"]
+    0.5
+    """
+    confidence, right = answers(*checked(probabilities, labels))
+    place = places(confidence, bins)
+    points = []
+    for number in np.unique(place):
+        inside = place == number
+        figure = proportion(int(right[inside].sum()), int(inside.sum()))
+        edges = {"from": number / bins, "to": (number + 1) / bins}
+        share = {"accuracy": figure.value, "low": figure.low, "high": figure.high, "n": figure.n}
+        points.append({**edges, "confidence": float(confidence[inside].mean()), **share})
+    return points
+
+
+def calibration(probabilities: Any, labels: Any, *, bins: int = BINS) -> dict[str, Any]:
+    """ECE, Brier score and reliability curve, JSON-ready."""
+    return {
+        "ece": expected_calibration_error(probabilities, labels, bins=bins).to_json(),
+        "brier": brier(probabilities, labels).to_json(),
+        "reliability": reliability(probabilities, labels, bins=bins),
+        "bins": bins,
+    }

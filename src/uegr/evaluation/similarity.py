@@ -1,0 +1,172 @@
+"""How far fine-tuning carried a model away from its pretrained self.
+
+Linear CKA of each layer (Kornblith et al. 2019; UEGR fig. 2a), with the columns of X and Y centred over texts:
+
+    CKA(X, Y) = ||Y'X||_F^2 / (||X'X||_F ||Y'Y||_F)
+
+X and Y are one layer's states of the same texts in the two models, averaged over a text's tokens (`pooling="mean"`), or
+its first token's (`"first"`), or every token a row (`"tokens"`); the papers do not say which. The products are summed
+batch by batch in float64, so that memory does not grow with the texts.
+The interval is a jackknife over batches of unbiased estimates (Song et al. 2012; Nguyen et al. 2021), which need no
+more memory: three numbers a batch.
+
+Weight distance (RIFT fig. 2): ||w - w_0||_2 / ||w_0||_2 over all weights of the encoder together.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from uegr.errors import InputError
+from uegr.evaluation.batches import Progress, Text, batches, evaluating
+from uegr.evaluation.intervals import NORMAL_95, Figure
+from uegr.pieces.embedding import Batch, token_mask, unwrapped
+
+Pooling = Literal["mean", "first", "tokens"]
+
+
+class Comparison:
+    """Linear CKA of two representations that arrive batch by batch, (rows, features) each."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.shift: tuple[Tensor, Tensor] | None = None
+        self.products: list[Tensor] = []  # X'X, X'Y, Y'Y of the shifted rows
+        self.sums: list[Tensor] = []
+        self.parts: list[np.ndarray] = []  # unbiased estimates of XX, XY, YY, one of each batch
+
+    def add(self, x: Tensor, y: Tensor) -> None:
+        x, y = x.double(), y.double()
+        if self.shift is None:  # near the mean, so that nothing cancels when the true one is taken off at the end
+            self.shift = x.mean(0), y.mean(0)
+        x, y = x - self.shift[0], y - self.shift[1]
+        products, sums = [x.T @ x, x.T @ y, y.T @ y], [x.sum(0), y.sum(0)]
+        self.products = [a + b for a, b in zip(self.products, products, strict=True)] if self.products else products
+        self.sums = [a + b for a, b in zip(self.sums, sums, strict=True)] if self.sums else sums
+        self.rows += len(x)
+        if len(x) >= 4:
+            kernels = without_diagonal(x @ x.T), without_diagonal(y @ y.T)
+            pairs = [(kernels[0], kernels[0]), kernels, (kernels[1], kernels[1])]
+            self.parts.append(np.array([unbiased(k, l) for k, l in pairs]))
+
+    def value(self) -> float:
+        """CKA of all rows so far; NaN where one side does not vary."""
+        if self.rows == 0:
+            return math.nan
+        x, y = self.sums
+        sums = [torch.outer(x, x), torch.outer(x, y), torch.outer(y, y)]
+        centred = [product - outer / self.rows for product, outer in zip(self.products, sums, strict=True)]
+        xx, xy, yy = (float(torch.linalg.matrix_norm(matrix)) for matrix in centred)
+        return xy**2 / (xx * yy) if xx * yy > 0 else math.nan
+
+    def figure(self) -> Figure:
+        """CKA with its interval; too few batches say nothing about it."""
+        value = self.value()
+        half = NORMAL_95 * jackknife(np.array(self.parts)) if len(self.parts) > 1 else 1.0
+        return Figure(value, max(0.0, value - half), min(1.0, value + half), self.rows)
+
+
+def without_diagonal(kernel: Tensor) -> Tensor:
+    return kernel - torch.diag(kernel.diagonal())
+
+
+def unbiased(k: Tensor, l: Tensor) -> float:  # noqa: E741
+    """The unbiased estimate of HSIC from two kernels without their diagonals (Song et al. 2012, eq. 5)."""
+    n = len(k)
+    across = (k * l).sum() + k.sum() * l.sum() / ((n - 1) * (n - 2)) - 2 / (n - 2) * (k.sum(0) * l.sum(0)).sum()
+    return float(across) / (n * (n - 3))
+
+
+def jackknife(parts: np.ndarray) -> float:
+    """The standard error of XY / sqrt(XX YY) from the sums over batches of (XX, XY, YY), (batches, 3)."""
+    xx, xy, yy = (parts.sum(0) - parts).T  # each with one batch left out
+    ratios = xy / np.sqrt(np.maximum(xx * yy, np.finfo(float).tiny))
+    n = len(parts)
+    return float(np.sqrt((n - 1) / n * ((ratios - ratios.mean()) ** 2).sum()))
+
+
+def linear_cka(x: Any, y: Any) -> float:
+    """CKA of two matrices (rows, features).
+
+    >>> x = torch.tensor([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0]])
+    >>> round(linear_cka(x, 5 * x + 1), 12)
+    1.0
+    """
+    comparison = Comparison()
+    comparison.add(torch.as_tensor(x), torch.as_tensor(y))
+    return comparison.value()
+
+
+def layer_similarity(
+    model: nn.Module,
+    reference: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[Text],
+    *,
+    pooling: Pooling = "mean",
+    batch_size: int = 32,
+    max_length: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> list[Figure]:
+    """CKA of each layer between two models of one architecture, the embeddings first."""
+    if pooling not in ("mean", "first", "tokens"):
+        raise InputError(f"expected pooling mean, first or tokens, got {pooling!r}")
+    order = np.random.default_rng(seed).permutation(len(texts))  # the jackknife wants batches that are alike
+    shuffled = [texts[row] for row in order]
+    layers: list[Comparison] = []
+    with evaluating(model), evaluating(reference), torch.inference_mode():
+        for _, batch in batches(
+            model,
+            tokenizer,
+            shuffled,
+            batch_size=batch_size,
+            max_length=max_length,
+            sort=False,
+            progress=progress,
+        ):
+            ours, theirs = states(model, batch, pooling), states(reference, batch, pooling)
+            layers = layers or [Comparison() for _ in ours]
+            if len(ours) != len(theirs):
+                raise InputError(f"expected two models of as many layers, got {len(ours)} and {len(theirs)}")
+            for layer, x, y in zip(layers, ours, theirs, strict=True):
+                layer.add(x, y)
+    return [layer.figure() for layer in layers]
+
+
+def states(model: nn.Module, batch: Batch, pooling: Pooling) -> list[Tensor]:
+    """Each layer's states of a batch, (rows, features)."""
+    hidden = model(**batch, output_hidden_states=True).hidden_states
+    mask = token_mask(batch)
+    if pooling == "tokens":
+        return [layer[mask.bool()] for layer in hidden]
+    if pooling == "first":
+        first = mask.argmax(1)
+        return [layer[torch.arange(len(mask), device=mask.device), first] for layer in hidden]
+    weights = (mask / mask.sum(1, keepdim=True).clamp(min=1)).unsqueeze(-1)
+    return [(layer * weights.to(layer.dtype)).sum(1) for layer in hidden]
+
+
+def weight_distance(model: nn.Module, reference: nn.Module) -> Figure:
+    """The distance of the encoder's weights, relative to the reference's length; n counts weights, and is exact."""
+    ours, theirs = encoder_weights(model), encoder_weights(reference)
+    if ours.keys() != theirs.keys() or any(ours[name].shape != theirs[name].shape for name in ours):
+        odd = sorted(ours.keys() ^ theirs.keys()) or ["another shape"]
+        raise InputError(
+            f"expected two models with the same encoder weights, got differences such as {odd[0]}; "
+            "merge an adapter into its model first"
+        )
+    apart = sum(float((ours[name].double() - theirs[name].double()).square().sum()) for name in ours)
+    length = sum(float(weight.double().square().sum()) for weight in theirs.values())
+    value = math.sqrt(apart / length) if length else math.nan
+    return Figure(value, value, value, sum(weight.numel() for weight in ours.values()))
+
+
+def encoder_weights(model: nn.Module) -> dict[str, Tensor]:
+    """The weights below the head, by name."""
+    encoder: Any = unwrapped(model).base_model
+    return {name: weight.detach() for name, weight in encoder.named_parameters()}
