@@ -1,0 +1,116 @@
+"""Pretrained weights kept beside the model: how far the model has moved from them, and mixing the two.
+
+    distance   sum_i (w_i - u_i)^2                              RecAdam (Chen 2020), pretrained weight decay
+    mixture    (m u + (1 - m) w - p u) / (1 - p),  m_i ~ Bernoulli(p)                       Mixout (Lee 2020)
+
+w are the trained weights and u their anchors. The mixture is u + (1 - m)(w - u) / (1 - p), and its mean is w. Only
+trainable weights are anchored: with LoRA these are the adapters, whose anchors are the values they start with.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import mse_loss
+
+from uegr.pieces.dropout import dropped
+from uegr.pieces.embedding import unwrapped
+
+SAME = 1e-6  # relative: sums of the same weights on another machine
+
+
+class Anchors:
+    """Copies of chosen weights of a model, as they are when `keep` is called.
+
+    The copies are no part of a checkpoint, since the model that training starts from has them; their sums are, so that
+    resuming from another model is refused.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, Tensor] = {}
+
+    def keep(self, model: nn.Module, names: Iterable[str]) -> None:
+        """Copy the named weights."""
+        parameters = dict(unwrapped(model).named_parameters())
+        self.values = {name: parameters[name].detach().clone() for name in names}
+        if not self.values:
+            raise ValueError("expected trainable weights in the encoder, got none; unfreeze some, or choose vanilla")
+
+    def pairs(self, model: nn.Module) -> list[tuple[nn.Parameter, Tensor]]:
+        """Every anchored weight with its anchor."""
+        if not self.values:
+            raise ValueError(
+                "expected the pretrained weights, got none; call method.objective.prepare(model, batches) before the "
+                "first step"
+            )
+        parameters = dict(unwrapped(model).named_parameters())
+        if missing := [name for name in self.values if name not in parameters]:
+            raise ValueError(f"expected the model that was prepared, got one without {missing[0]}; prepare this one")
+        return [(parameters[name], anchor.to(parameters[name].device)) for name, anchor in self.values.items()]
+
+    def squared_distance(self, model: nn.Module) -> Tensor:
+        """The sum over all anchored weights of (w - u)^2, at no copy of either."""
+        pairs = [(at_least_single(w), at_least_single(u)) for w, u in self.pairs(model)]
+        return torch.stack([mse_loss(w, u, reduction="sum") for w, u in pairs]).sum()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The anchors' sums, in place of the anchors."""
+        return {"anchors": fingerprint(self.values.values())} if self.values else {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Refuse to go on from other anchors than before."""
+        if "anchors" in state and self.values:
+            check_fingerprint(fingerprint(self.values.values()), state["anchors"])
+
+
+def at_least_single(values: Tensor) -> Tensor:
+    """In single precision or better."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def fingerprint(tensors: Iterable[Tensor]) -> Tensor:
+    """The sums of the entries, of their sizes and of their squares, (3,), float64.
+
+    >>> fingerprint([torch.tensor([1.0, -2.0])]).tolist()
+    [-1.0, 3.0, 5.0]
+    """
+    total = torch.zeros(3, dtype=torch.float64)
+    for tensor in tensors:
+        wide = tensor.detach().double()
+        total += torch.stack([wide.sum(), wide.abs().sum(), wide.square().sum()]).cpu()
+    return total
+
+
+def check_fingerprint(got: Tensor, expected: Tensor) -> None:
+    """Refuse other weights than those a checkpoint was made with."""
+    size = expected[1].item()
+    if (got - expected.cpu()).abs()[:2].max() > SAME * max(size, 1e-30):
+        raise ValueError(
+            "expected the weights that this training once started from, got others; load the pretrained model, "
+            "not the checkpoint's, and then resume"
+        )
+
+
+@contextmanager
+def mixed(model: nn.Module, anchors: Anchors, rate: float) -> Iterator[None]:
+    """Inside, the model computes with a mixture: each anchored weight is its anchor with probability `rate`.
+
+    The parameters themselves stay as they are, and the mixture's gradient reaches them; open until the backward is
+    done, since gradient checkpointing computes the forward again.
+    """
+    chance = torch.tensor(rate, dtype=torch.float64)
+    mixtures = {id(w): u + dropped(w - u, chance.to(w.device)) for w, u in anchors.pairs(model)}
+    places = [
+        (module, name, parameter)
+        for module in unwrapped(model).modules()
+        for name, parameter in module._parameters.items()
+        if parameter is not None and id(parameter) in mixtures  # a tied weight has several places
+    ]
+    try:
+        for module, name, parameter in places:
+            module._parameters[name] = mixtures[id(parameter)]  # type: ignore[assignment]
+        yield
+    finally:
+        for module, name, parameter in places:
+            setattr(module, name, parameter)  # by name, for recurrent layers also keep a list of their weights
