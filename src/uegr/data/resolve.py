@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from uegr.data import arrow, hub
-from uegr.data.card import Card, cards
+from uegr.data.card import Card, names
+from uegr.data.card import card as read_card
 from uegr.data.local import Reading, columns_of, file_source, split_files, suffix_of
 from uegr.data.package import package_source
 from uegr.data.source import Source, key_of, signs, without
@@ -37,8 +38,8 @@ def resolve(source: Place | Mapping[str, Place], reading: Reading, paper_split: 
         return Found(path.name.split(".")[0], {"train": file_source(path, reading)})
     if path.is_dir() and (files := split_files(path)):
         return Found(path.resolve().name, read_all(files, reading))
-    if str(source) in cards():
-        return from_card(cards()[str(source)], paper_split)
+    if str(source) in names():
+        return from_card(read_card(str(source)), paper_split)
     return from_name(str(source), reading)
 
 
@@ -62,7 +63,7 @@ def card_files(card: Card) -> dict[str, Path]:
     root = data_root()
     if root is None:
         return {}
-    paths = {split: root / f"{card.where.files.get(split, f'{card.name}/{split}')}.jsonl.gz" for split in card.splits}
+    paths = {split: root / file_of(card, split) for split in card.splits}
     return {split: path for split, path in paths.items() if path.is_file()}
 
 
@@ -82,30 +83,35 @@ def raw_sources(card: Card) -> dict[str, Source]:
     if files:
         named = card.columns
         return read_all(files, Reading(named.text, named.pair, named.label, keep=tuple(card.keep.items())))
+    missing = file_of(card, next(iter(card.splits)))
     if card.where.hub is None:
-        raise InputError(not_found(card.name, f"the card {card.name} has no hub path"))
+        raise InputError(not_found(card.name, "the hub, which does not have it", missing))
     known = card.where.hub
     try:
         downloaded = hub.download(known.path, known.config)
     except InputError as error:
-        raise InputError(not_found(card.name, f"the hub data set {known.path} ({error})")) from None
-    names = known.splits or {split: split for split in card.splits}
+        raise InputError(not_found(card.name, f"the hub data set {known.path} ({error})", missing)) from None
+    columns = (card.columns.text, card.columns.pair, card.columns.label)
+    splits = known.splits or {split: split for split in card.splits}
     return {
-        split: hub.hub_source(
-            f"{known.path} {there}", downloaded[there], card.columns.text, card.columns.pair, card.columns.label
-        )
-        for split, there in names.items()
-        if there in downloaded
+        split: hub.hub_source(f"{known.path} {theirs}", downloaded[theirs], *columns)
+        for split, theirs in splits.items()
+        if theirs in downloaded
     }
 
 
-def not_found(name: str, on_hub: str) -> str:
+def file_of(card: Card, split: str) -> str:
+    """The split's file below `$UEGR_DATA`."""
+    return card.where.files.get(split, f"{card.name}/{split}") + ".jsonl.gz"
+
+
+def not_found(name: str, on_hub: str, file: str) -> str:
     """The three places that were tried, and what to do."""
     root = data_root()
     folder = f"{root / name}" if root else "$UEGR_DATA, which is not set"
     return (
         f"no data for {name!r}; tried the local path {name}, {folder}, and {on_hub}; "
-        f"connect to the network, or put {name}/train.jsonl.gz into a folder and point UEGR_DATA at it"
+        f"connect to the network, or put {file} into a folder and point UEGR_DATA at it"
     )
 
 
@@ -142,7 +148,7 @@ def from_name(name: str, reading: Reading) -> Found:
     try:
         downloaded = hub.download(path, config or None)
     except InputError as error:
-        raise InputError(not_found(name, f"the hub data set ({error})")) from None
+        raise InputError(not_found(name, f"the hub data set ({error})", f"{name}/train.jsonl.gz")) from None
     return from_hub(name, dict(downloaded), reading)
 
 
@@ -152,7 +158,7 @@ def unknown(name: str) -> str:
         return f"{name} holds no data: expected files such as train.csv, validation.csv, test.csv in it"
     if path.suffix or path.is_absolute() or "/" in name:
         return f"there is no file or folder {name}"
-    return f"there is no file, folder or data set {name!r}; {did_you_mean(name, cards())}"
+    return f"there is no file, folder or data set {name!r}; {did_you_mean(name, names())}"
 
 
 def from_hub(name: str, downloaded: dict[str, Any], reading: Reading) -> Found:
