@@ -107,7 +107,7 @@ def test_alpha_is_the_share_that_is_masked(way: str, keep: str, share: float, mo
     select_([kept], [values], p, Moment(seed=3).generator(torch.device("cpu")), rescale=False)
     left = kept != 0
     assert left.float().mean().item() == pytest.approx(share, abs=2e-3)
-    threshold = values.quantile(0.8) if keep == "salient" else values.quantile(0.8)
+    threshold = values.quantile(0.8)
     right_side = values > threshold if keep == "salient" else values <= threshold
     assert (left == right_side).float().mean() > 0.995  # the floor keeps 1e-3 of the others
 

@@ -67,7 +67,7 @@ class SelectiveUpdate:
         if not self._before:
             return
         with torch.no_grad():
-            moved = {name: parameters[name].detach() - before for name, before in self._before.items()}
+            moved = {name: (parameters[name] - before).contiguous() for name, before in self._before.items()}
             self._select(moved, self._salience, self._moment, rescale=True)
             for name, before in self._before.items():
                 parameters[name].copy_(before + moved[name])
@@ -90,7 +90,9 @@ class SelectiveUpdate:
         if window is None:
             raise ValueError("expected the number of steps in an epoch for refresh='epoch', got none; give a number")
         for name, gradient in gradients.items():
-            square = gradient.detach().square()
+            square = gradient.to(
+                torch.promote_types(gradient.dtype, torch.float32)
+            ).square()  # half's sums stop growing
             self.squares[name] = self.squares[name].add_(square) if name in self.squares else square
         known = {name: self.roots[name] for name in gradients if name in self.roots}
         if (moment.step + 1) % window == 0:
