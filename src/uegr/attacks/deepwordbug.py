@@ -94,7 +94,7 @@ def typo(word: str, edit: str, random: np.random.Generator) -> str:
     """One edit at a drawn place, after the first letter where there is room.
 
     >>> typo("film", "swap", np.random.default_rng(0)), typo("film", "delete", np.random.default_rng(0))
-    ('fiml', 'flm')
+    ('fiml', 'fil')
     """
     start = 1 if len(word) > 2 else 0
     if edit == "swap":

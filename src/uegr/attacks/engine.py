@@ -72,9 +72,8 @@ def attack(
     todo = ((index, example) for index, example in enumerate(listed) if index not in journal.outcomes)
     with journal, reporting(len(listed), list(journal.outcomes.values()), progress) as report:
         run(todo, plan, scorers, width, journal, report)
-    return Results(
-        [journal.outcomes[i] for i in range(len(listed))], summarise(tool.name, in_order(journal), journal.effort)
-    )
+    outcomes = in_order(journal)
+    return Results(outcomes, summarise(tool.name, outcomes, journal.effort))
 
 
 def in_order(journal: Journal) -> list[Outcome]:

@@ -39,7 +39,7 @@ class Genetic:
     def __post_init__(self) -> None:
         if self.population < 2 or self.iterations < 0 or self.temperature <= 0 or min(self.neighbours, self.kept) < 1:
             raise InputError(
-                f"expected population >= 2, iterations >= 0, temperature > 0, neighbours, kept >= 1: {self}"
+                f"expected population >= 2, iterations >= 0, temperature > 0, neighbours and kept >= 1, got {self}"
             )
 
     def scorers(self) -> Mapping[str, Any]:

@@ -70,9 +70,8 @@ class Scorer:
             expected = f"({count}, {self.width or ('classes' if self.name == 'predict' else 'any')})"
             raise InputError(f"{self.name} must give an array of shape {expected}, got {rows.shape}")
         if not np.isfinite(rows).all():
-            raise InputError(
-                f"{self.name} gave NaN or infinity for {int((~np.isfinite(rows)).any(axis=1).sum())} texts"
-            )
+            bad = int((~np.isfinite(rows)).any(axis=1).sum())
+            raise InputError(f"{self.name} gave NaN or infinity for {bad} of {count} texts")
         if self.name == "predict":
             probabilities(rows)
         self.width = rows.shape[1]
