@@ -90,9 +90,8 @@ class SelectiveUpdate:
         if window is None:
             raise ValueError("expected the number of steps in an epoch for refresh='epoch', got none; give a number")
         for name, gradient in gradients.items():
-            square = gradient.to(
-                torch.promote_types(gradient.dtype, torch.float32)
-            ).square()  # half's sums stop growing
+            wide = torch.promote_types(gradient.dtype, torch.float32)  # a long sum of halves stops growing
+            square = gradient.to(wide).square()
             self.squares[name] = self.squares[name].add_(square) if name in self.squares else square
         known = {name: self.roots[name] for name in gradients if name in self.roots}
         if (moment.step + 1) % window == 0:
