@@ -45,11 +45,11 @@ def load(
     transformers' attn_implementation (its default is SDPA where the family has it); `dtype` defaults to float32, since
     training in the half precision of many a checkpoint loses small updates.
     """
-    from transformers import AutoConfig, AutoTokenizer
+    place = locate(name)
+    from transformers import AutoConfig, AutoTokenizer  # after the name is known to lead somewhere: it takes seconds
 
     from uegr.models import architectures  # noqa: F401  registers them with the Auto classes
 
-    place = locate(name)
     source = {"trust_remote_code": trust_remote_code, "local_files_only": place.local}
     with quiet(), refused(name):
         config = AutoConfig.from_pretrained(place.path, **source)
@@ -81,10 +81,11 @@ def locate(name: str) -> Place:
         from uegr.models.download import fetch
 
         return Place(str(fetch(name)), True, card)
-    if Path(name).is_dir():
-        if not (Path(name) / "config.json").is_file():
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
             raise InputError(f"the folder {name} has no config.json; give a saved model or a finished run")
-        return Place(name, True, None)
+        return Place(str(folder), True, None)
     return hub(name, None)
 
 
