@@ -28,7 +28,7 @@ from uegr.pieces.anchors import check_fingerprint, fingerprint
 from uegr.pieces.contrast import Projections
 from uegr.pieces.embedding import Batch, unwrapped
 from uegr.pieces.encoder import encoder, extended
-from uegr.pieces.features import FrozenEncoder, features, passenger, width
+from uegr.pieces.features import FrozenEncoder, features, passenger, probe
 from uegr.pieces.hull import Hull, combined
 from uegr.pieces.perturbation import check_amount
 
@@ -60,12 +60,12 @@ class InformativeHull(ConvexHull):
 
     def check(self, model: nn.Module) -> None:
         super().check(model)
-        config: Any = unwrapped(model).config
-        several = config.num_labels > 1 and config.problem_type in (None, "single_label_classification")
-        if self.alpha and self.conditional and not several:
+        inner: Any = unwrapped(model)
+        one_class = inner.config.problem_type in (None, "single_label_classification") and inner.config.num_labels > 1
+        if self.alpha and self.conditional and not (one_class and probe(model)[1] == 2):
             raise ValueError(
-                f"expected one class an example to contrast within, got {config.problem_type or 'regression'} with "
-                f"{config.num_labels} outputs; say conditional=False, or choose ascc"
+                f"expected one class an example to contrast within, got {type(inner).__name__} with "
+                f"{inner.config.num_labels} outputs; say conditional=False, or choose ascc"
             )
 
     def prepare(self, model: nn.Module, batches: Iterable[Batch]) -> None:
@@ -75,7 +75,7 @@ class InformativeHull(ConvexHull):
         weight = next(encoder(model).parameters())
         with torch.random.fork_rng(devices=[]):  # the run's own seed, and no number less for the rest of it
             classes = inner.config.num_labels if self.conditional else 1
-            heads = Projections(classes, width(model), *self.projection, self.temperature)
+            heads = Projections(classes, probe(model)[0], *self.projection, self.temperature)
         self.heads = heads.to(device=weight.device, dtype=weight.dtype)
         passenger(inner, HEADS, self.heads)
         self.frozen = FrozenEncoder(model)
@@ -104,10 +104,6 @@ class InformativeHull(ConvexHull):
     def contrast(self, moved: Tensor, clean: Tensor, batch: Batch) -> Tensor:
         """L_r-info."""
         labels = batch["labels"] if self.conditional else torch.zeros(len(moved), device=moved.device)
-        if labels.dim() != 1:
-            raise ValueError(
-                f"expected one label an example to contrast within, got {tuple(labels.shape)}; say conditional=False"
-            )
         assert self.heads is not None
         value: Tensor = self.heads(moved, clean, labels)
         return value

@@ -8,10 +8,11 @@ EMNLP 2020.
 over the encoder's weights, t counting the steps from 1. `anneal="constant"` is pretrained weight decay (PTWD):
 L = CE(x) + strength/2 ||theta - theta*||^2. strength = 0 leaves a(t) CE, or CE.
 
-k 0.1 and t0 100 are within the paper's search (k in 0.05 .. 1, t0 in 100 .. 1000). Deviations: the released optimizer
-applies the penalty beside Adam, where its 5000 times a learning rate of 2e-5 draws a weight back by a tenth each step;
-within the loss, Adam and clipping would make 5000 a freeze, so strength 1 is ours. The release also leaves the head's
-loss at full weight; here a(t) weighs it too, as in eq. 8. 1 forward and 1 backward pass.
+k 0.1 is within the paper's search (0.05 .. 1); its t0 is 100 .. 1000 steps, some 2% to 10% of its trainings: a t0 below
+1, such as 0.1, is a share of all steps. Deviations: the released optimizer applies the penalty beside Adam, where its
+5000 times a learning rate of 2e-5 draws a weight back by a tenth each step; within the loss, Adam and clipping would
+make 5000 a freeze, so strength 1 is ours. The release also leaves the head's loss at full weight; here a(t) weighs it
+too, as in eq. 8. 1 forward and 1 backward pass.
 """
 
 import math
@@ -33,9 +34,15 @@ Anneal = Literal["sigmoid", "constant"]
 def annealed(moment: Moment, k: float, t0: float) -> float:
     """a(t) of eq. 9.
 
-    >>> annealed(Moment(step=99), k=0.1, t0=100)
-    0.5
+    >>> annealed(Moment(step=99), k=0.1, t0=100), annealed(Moment(step=9, total=100), k=0.1, t0=0.1)
+    (0.5, 0.5)
     """
+    if 0 < t0 < 1:
+        if moment.total is None:
+            raise ValueError(
+                f"expected the number of training steps for t0 at {t0} of them, got none; give t0 in steps"
+            )
+        t0 *= moment.total
     exponent = k * (moment.step + 1 - t0)
     return 1 / (1 + math.exp(-exponent)) if exponent > 0 else math.exp(exponent) / (1 + math.exp(exponent))
 
@@ -81,6 +88,6 @@ def weighted(weight: float, loss: Tensor) -> Tensor:
 
 
 @configured
-def wcons(*, strength: float = 1.0, anneal: Anneal = "sigmoid", k: float = 0.1, t0: float = 100.0) -> Method:
+def wcons(*, strength: float = 1.0, anneal: Anneal = "sigmoid", k: float = 0.1, t0: float = 0.1) -> Method:
     """Recall the pretrained weights while learning (RecAdam, PTWD)."""
     return Method(WeightConsistency(strength, anneal, k, t0))

@@ -55,13 +55,13 @@ def features(model: nn.Module, batch: Batch) -> Iterator[list[Tensor]]:
         yield found
 
 
-def width(model: nn.Module) -> int:
-    """How many numbers a text's vector has, by a forward of two tokens."""
+def probe(model: nn.Module) -> tuple[int, int]:
+    """How many numbers a text's vector has, and how many dimensions the logits, by a forward of two tokens."""
     ids = torch.full((1, 2), 2, device=next(encoder(model).parameters()).device)
     batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     with features(model, batch) as found, in_mode(model, training=False), torch.no_grad():
-        unwrapped(model)(**batch)
-    return found[0].shape[-1]
+        logits: Tensor = unwrapped(model)(**batch)["logits"]
+    return found[0].shape[-1], logits.dim()
 
 
 class FrozenEncoder:
