@@ -159,7 +159,7 @@ class _Mask:
 
     def look(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
         self.seen = arranged(self.tokens, inputs[0], self.ids)
-        self.tokens_first = self.seen.shape != self.ids.shape or self.seen.stride() != self.tokens.stride()
+        self.tokens_first = self.seen is not self.tokens and self.seen.shape == self.ids.T.shape
 
     def axis(self, values: Tensor, rows: int) -> int | None:
         """The dimension along which the examples lie, if any."""
