@@ -233,7 +233,7 @@ def test_zeros_stay_zero_and_blocks_of_zeros_draw_nothing(way: str, monkeypatch:
     assert torch.equal(together, alone)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.integers(1, 70), st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
 def test_blocks_change_nothing(seed: int, size: int, dtype: torch.dtype) -> None:
     """An entry's p does not depend on the block that it is asked in."""
