@@ -1,18 +1,13 @@
 """Tiny random classifiers with a tokenizer whose words are w5 .. w39, the ids of tests/models/families.py."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import torch
+from families import tiny
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-from families import tiny
 
 
 def tokenizer_for(model, special=True):

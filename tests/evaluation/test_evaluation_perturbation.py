@@ -10,7 +10,7 @@ from uegr.evaluation import perturbation_curve
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.perturbation import Search, Subject, checked_labels, surviving
 
-EPSILONS = [0.0, 0.05, 0.2, 0.5, 1.0, 3.0]
+EPSILONS = [0.0, 0.2, 0.5, 3.0]
 
 
 def literal_fgm(model: PreTrainedModel, tokenizer, rows, epsilon):
@@ -38,13 +38,13 @@ def literal_fgm(model: PreTrainedModel, tokenizer, rows, epsilon):
 @pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "bilstm", "textcnn"])
 def test_fgm_equals_the_literal_transcription(family):
     model, tokenizer = subject(family, num_labels=3, dtype=torch.float64)
-    rows = own_labels(model, tokenizer, some_rows(40))
+    rows = own_labels(model, tokenizer, some_rows(25))
     rows[0]["label"] = (rows[0]["label"] + 1) % 3  # one that is wrong from the start
     points = perturbation_curve(model, tokenizer, rows, epsilons=EPSILONS, batch_size=7)
     assert [point["accuracy"] for point in points] == [literal_fgm(model, tokenizer, rows, e) for e in EPSILONS]
-    assert points[0]["accuracy"] == 39 / 40
+    assert points[0]["accuracy"] == 24 / 25
     assert points[-1]["accuracy"] < 0.9  # the attack does something
-    assert all(point["n"] == 40 and point["low"] <= point["accuracy"] <= point["high"] for point in points)
+    assert all(point["n"] == 25 and point["low"] <= point["accuracy"] <= point["high"] for point in points)
 
 
 def right_rows(model, tokenizer, rows, search, epsilons=(0.3,)):
@@ -55,20 +55,20 @@ def right_rows(model, tokenizer, rows, search, epsilons=(0.3,)):
 @pytest.mark.parametrize("family", ["bert", "bilstm"])
 def test_more_steps_or_restarts_never_find_less_and_pgd_not_less_than_fgm(family):
     model, tokenizer = subject(family, num_labels=3)
-    rows = own_labels(model, tokenizer, some_rows(48))
-    epsilons = (0.1, 0.3, 0.8)
+    rows = own_labels(model, tokenizer, some_rows(24))
+    epsilons = (0.1, 0.4)
 
     def broken(**settings):
         return ~right_rows(model, tokenizer, rows, Search(**settings), epsilons)
 
     one = broken(attack="fgm")
-    found = {(s, r): broken(attack="pgd", steps=s, restarts=r) for s in (1, 2, 6) for r in (1, 2, 4)}
+    found = {(s, r): broken(attack="pgd", steps=s, restarts=r) for s in (1, 4) for r in (1, 3)}
     for (steps, restarts), less in found.items():
         assert not (one & ~less).any()
         for (more_steps, more_restarts), more in found.items():
             if more_steps >= steps and more_restarts >= restarts:
                 assert not (less & ~more).any()
-    assert found[6, 4].sum() > one.sum() or family == "bilstm"  # nearly linear: one step finds all there is
+    assert found[4, 3].sum() > one.sum() or family == "bilstm"  # nearly linear: one step finds all there is
 
 
 def test_every_point_of_pgd_is_inside_the_ball_and_off_the_padding(monkeypatch):

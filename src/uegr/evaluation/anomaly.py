@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError
-from uegr.evaluation.intervals import Figure, bootstrap
-
-RESAMPLES = 200  # each sorts all rows; the interval's ends are then good to a tenth of its width
+from uegr.evaluation.intervals import FEW_RESAMPLES, Figure, bootstrap
 
 
 def confidence(probabilities: Any) -> np.ndarray:
@@ -68,6 +66,6 @@ def anomaly(inside: Any, outliers: Any, *, seed: int = 0) -> dict[str, Figure]:
     scores = np.concatenate([inside, outliers])
     own = np.arange(len(scores)) < len(inside)
     return {
-        name: bootstrap(measure, scores, own, resamples=RESAMPLES, seed=seed, strata=own)
+        name: bootstrap(measure, scores, own, resamples=FEW_RESAMPLES, seed=seed, strata=own)
         for name, measure in MEASURES.items()
     }

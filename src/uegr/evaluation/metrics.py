@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError, did_you_mean
-from uegr.evaluation.intervals import RESAMPLES, Figure, bootstrap, interval, proportion
+from uegr.evaluation.intervals import FEW_RESAMPLES, Figure, bootstrap, interval, proportion
 
 Metric = Callable[..., float]  # predictions (rows,), labels (rows,), and for classes how often each row counts
 
@@ -99,9 +99,9 @@ def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) ->
 
 
 def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
-    """The bootstrap over rows of a metric of the confusion matrix: redrawing its cells takes no longer for more rows."""
+    """The bootstrap over rows of a metric of the confusion matrix, by redrawing its cells: no slower for more rows."""
     cells, counts = np.unique(np.stack([predictions, labels]), axis=1, return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(len(labels), counts / len(labels), size=RESAMPLES)
+    drawn = np.random.default_rng(seed).multinomial(len(labels), counts / len(labels), size=FEW_RESAMPLES)
     resampled = [metric(*cells[:, row > 0], row[row > 0]) for row in drawn]
     return interval(metric(predictions, labels), resampled, len(labels))
 

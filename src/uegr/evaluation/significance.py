@@ -47,11 +47,11 @@ def paired(scores: Sequence[float], base: Sequence[float]) -> Paired:
     if len(differences) < 2:
         value = float(differences[0])
         return Paired(Figure(value, math.nan, math.nan, 1), None, None, None, None)
-    deviation = float(differences.std(ddof=1))
+    deviation = float(differences.std(ddof=1)) if np.ptp(differences) else 0.0
     return Paired(
         t_interval(differences, deviation),
         deviation,
-        t_test(differences, deviation),
+        t_test(differences),
         signed_ranks(differences),
         permutation(differences),
     )
@@ -65,11 +65,11 @@ def t_interval(differences: np.ndarray, deviation: float) -> Figure:
     return Figure(centre, centre - half, centre + half, n)
 
 
-def t_test(differences: np.ndarray, deviation: float) -> float:
+def t_test(differences: np.ndarray) -> float:
     """Student's paired t; differences that are all the same are certain (0), or nothing at all (1)."""
     from scipy.stats import ttest_1samp
 
-    if deviation == 0:
+    if np.ptp(differences) == 0:
         return 1.0 if differences[0] == 0 else 0.0
     return float(ttest_1samp(differences, 0).pvalue)
 

@@ -27,6 +27,8 @@ from uegr.evaluation.intervals import NORMAL_95, Figure
 from uegr.pieces.embedding import Batch, token_mask, unwrapped
 
 Pooling = Literal["mean", "first", "tokens"]
+DUST = 1e-20  # of the squared length of a state: what rounding leaves of rows that are all the same
+MOST_ROWS = 256  # of a batch's rows that the interval rests on: tokens may be many, and their kernel is rows by rows
 
 
 class Comparison:
@@ -49,19 +51,20 @@ class Comparison:
         self.sums = [a + b for a, b in zip(self.sums, sums, strict=True)] if self.sums else sums
         self.rows += len(x)
         if len(x) >= 4:
-            kernels = without_diagonal(x @ x.T), without_diagonal(y @ y.T)
-            pairs = [(kernels[0], kernels[0]), kernels, (kernels[1], kernels[1])]
-            self.parts.append(np.array([unbiased(k, l) for k, l in pairs]))
+            some = slice(None, None, -(-len(x) // MOST_ROWS))
+            k, l = without_diagonal(x[some] @ x[some].T), without_diagonal(y[some] @ y[some].T)  # noqa: E741
+            self.parts.append(np.array([unbiased(k, k), unbiased(k, l), unbiased(l, l)]))
 
     def value(self) -> float:
-        """CKA of all rows so far; NaN where one side does not vary."""
-        if self.rows == 0:
+        """CKA of all rows so far; NaN where one side does not vary, as the embedding of a first token [CLS]."""
+        if self.shift is None:
             return math.nan
         x, y = self.sums
         sums = [torch.outer(x, x), torch.outer(x, y), torch.outer(y, y)]
         centred = [product - outer / self.rows for product, outer in zip(self.products, sums, strict=True)]
         xx, xy, yy = (float(torch.linalg.matrix_norm(matrix)) for matrix in centred)
-        return xy**2 / (xx * yy) if xx * yy > 0 else math.nan
+        varies = [size > DUST * self.rows * float(at @ at) for size, at in zip((xx, yy), self.shift, strict=True)]
+        return xy**2 / (xx * yy) if all(varies) else math.nan
 
     def figure(self) -> Figure:
         """CKA with its interval; too few batches say nothing about it."""
@@ -147,8 +150,8 @@ def states(model: nn.Module, batch: Batch, pooling: Pooling) -> list[Tensor]:
     if pooling == "first":
         first = mask.argmax(1)
         return [layer[torch.arange(len(mask), device=mask.device), first] for layer in hidden]
-    weights = (mask / mask.sum(1, keepdim=True).clamp(min=1)).unsqueeze(-1)
-    return [(layer * weights.to(layer.dtype)).sum(1) for layer in hidden]
+    weights = (mask.double() / mask.sum(1, keepdim=True).clamp(min=1)).unsqueeze(-1)
+    return [(layer * weights).sum(1) for layer in hidden]
 
 
 def weight_distance(model: nn.Module, reference: nn.Module) -> Figure:
