@@ -91,6 +91,19 @@ def test_random_bits_fill_the_shape_and_the_range(shape: tuple[int, ...]) -> Non
     assert abs(torch.stack([many[::2], many[1::2]]).corrcoef()[0, 1]) < 5 / math.sqrt(50_000)
 
 
+def what_enters_and_leaves(model: nn.Module, batch: dict[str, Tensor]) -> tuple[list[Any], Any]:
+    """The name, input and output of every call of a site, and the model's output."""
+    seen: list[Any] = []
+    handles = [
+        module.register_forward_hook(lambda m, inputs, out, name=name: seen.append((name, inputs[0], out)))
+        for name, module in sites(model).items()
+    ]
+    output = model(**batch)
+    for handle in handles:
+        handle.remove()
+    return seen, output
+
+
 def slow_squares(model: nn.Module, batch: dict[str, Tensor]) -> dict[str, Tensor]:
     """Every site's summed squared gradients, from examples that run alone and without padding."""
     squares: dict[str, Tensor] = {}
@@ -101,15 +114,9 @@ def slow_squares(model: nn.Module, batch: dict[str, Tensor]) -> dict[str, Tensor
             "attention_mask": batch["attention_mask"][i : i + 1, kept],
             "labels": batch["labels"][i : i + 1],
         }
-        seen: list[tuple[str, Tensor]] = []
-        handles = [
-            module.register_forward_pre_hook(lambda m, inputs, name=name: seen.append((name, inputs[0])))
-            for name, module in sites(model).items()
-        ]
-        loss = model(**single).loss / len(batch["input_ids"])
-        for handle in handles:
-            handle.remove()
-        seen = [(name, values) for name, values in seen if values.requires_grad and values.dim() <= 3]
+        seen, output = what_enters_and_leaves(model, single)
+        loss = output.loss / len(batch["input_ids"])
+        seen = [(name, values) for name, values, _ in seen if values.requires_grad and values.dim() <= 3]
         slopes = torch.autograd.grad(loss, [values for _, values in seen], allow_unused=True)
         for (name, _), slope in zip(seen, slopes, strict=True):
             if slope is not None:
@@ -153,27 +160,13 @@ def test_nothing_is_learned_when_the_body_raises_or_the_gradient_is_broken() -> 
     model = without_randomness(tiny("bert")[0])
     batch = batch_for(model, (4, 3), 4)
     dropout = AdaptiveDropout()
-    with pytest.raises(RuntimeError, match="stop"), dropout.learning(model, batch):
-        model(**batch).loss.backward()
-        raise RuntimeError("stop")
+    with pytest.raises(RuntimeError, match="twice"), dropout.learning(model, batch):
+        [loss.backward() for loss in [model(**batch).loss] * 2]
     assert dropout.ranks == {}
     assert not any(module._forward_pre_hooks for module in model.modules())
     with dropout.learning(model, batch):
         (model(**batch).loss * math.nan).backward()
     assert dropout.ranks == {}
-
-
-def output_of_sites(model: nn.Module, batch: dict[str, Tensor]) -> list[tuple[str, Tensor, Tensor]]:
-    seen: list[tuple[str, Tensor, Tensor]] = []
-    handles = [
-        module.register_forward_hook(lambda m, inputs, out, name=name: seen.append((name, inputs[0], out)))
-        for name, module in sites(model).items()
-    ]
-    with torch.no_grad():
-        model(**batch)
-    for handle in handles:
-        handle.remove()
-    return seen
 
 
 @pytest.mark.parametrize("family", WITH_SITES)
@@ -184,7 +177,7 @@ def test_every_pass_drops_at_its_own_rate_at_every_site(family: str, examples: i
     model.train()
     batch = repeated(batch_for(model, (12,) * examples, 12), 2)
     with AdaptiveDropout((0.1, 0.8), spread=0.0).applied(model, batch, 2):
-        seen = output_of_sites(model, batch)
+        seen, _ = what_enters_and_leaves(model, batch)
     rows, checked = 2 * examples, 0
     for name, values, out in seen:
         if values.dim() > 3:

@@ -36,5 +36,5 @@ def test_warm_up_grows_linearly_over_its_share() -> None:
 
 
 def test_a_warm_up_without_a_total_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected the number of training steps for a warm-up over 0.1 of them"):
+    with pytest.raises(ValueError, match=r"expected the number of training steps for a warm-up over 0\.1 of them"):
         warmed(0.4, 0.1, Moment(3))
