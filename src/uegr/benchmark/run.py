@@ -2,7 +2,6 @@
 
 import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -111,11 +110,14 @@ def make_trainer(
     config: RunConfig, folder: Path, data: Data, loaded: Any, splits: tuple[Any, Any], quiet: bool
 ) -> tuple[Any, Any]:
     """The trainer and its progress bar."""
-    from transformers import DataCollatorWithPadding
+    from transformers import DataCollatorWithPadding, PrinterCallback
+    from transformers.utils import logging
 
     from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
     from uegr.training.engine import RobustTrainer
 
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     bar = ShowProgress(f"{config.method.get('name', 'uegr')} · {config.model.name} · {data.name}", quiet)
     callbacks: list[Any] = [bar, MetricsFile(folder / store.METRICS)]
     if config.training.select == "best" or config.training.patience:
@@ -131,6 +133,7 @@ def make_trainer(
         callbacks=callbacks,
         method=config.make_method(),
     )
+    trainer.remove_callback(PrinterCallback)  # it prints to standard output, which belongs to --json
     for callback in callbacks:
         if isinstance(callback, KeepBest):
             callback.trainer = trainer
@@ -200,7 +203,7 @@ def finish(
 
         load_weights(loaded.model, str(best / "model.safetensors"))
     trainer.save_model(str(folder))
-    shutil.rmtree(folder / "runs", ignore_errors=True)
+    (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml says the same
     result = {
         "config": resolved,
         "labels": data.labels,

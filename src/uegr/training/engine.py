@@ -57,12 +57,17 @@ class RobustTrainer(Trainer):
             raise InputError(f"{self.method.name}: {error}") from None
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        if not self.prepared:  # before optimizer and processes exist, and before a checkpoint is loaded
-            for operate in self.method.surgery:
-                operate(self.model)
-            self.method.objective.prepare(self.model, self._batches())
-            self.prepared = True
+        self.make_ready()
         return super().train(*args, **kwargs)
+
+    def make_ready(self) -> None:
+        """Surgery and preparation, once, before optimizer and processes exist and before a checkpoint is loaded."""
+        if self.prepared:
+            return
+        for operate in self.method.surgery:
+            operate(self.model)
+        self.method.objective.prepare(self.model, self._batches())
+        self.prepared = True
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows: Any = self.train_dataset if train_dataset is None else train_dataset

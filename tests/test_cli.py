@@ -1,0 +1,278 @@
+"""The command line as a user meets it: in a process of its own, and what it answers to mistakes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_run import data_folder, model_folder, sentences, write_csv
+from typer.testing import CliRunner
+
+from uegr import cli
+from uegr.errors import InputError
+
+SMALL = ["--set", "training.batch_size=8", "--set", "training.learning_rate=0.01", "--quiet", "--seed", "3"]
+# embeddings of a new BERT are so small that the default epsilon drowns them
+SETTINGS = ["--epochs", "5", "--set", "method.epsilon=0.01", "--set", "method.alpha=0.3"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A model and a data set, and the cache in a place of its own."""
+    folder = tmp_path_factory.mktemp("home")
+    model_folder(folder / "model")
+    data_folder(folder / "data")
+    return folder
+
+
+def uegr(*arguments, cwd=None):
+    """Run in this process, errors as the entry point shows them: (exit code, standard output, error line)."""
+    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, InputError):
+        return 2, result.stdout, " ".join(str(result.exception).split())
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def train(home, output, *more, method="uegr"):
+    tiny = ["--model", home / "model", "--dataset", home / "data", "--output", output, "--method", method]
+    return uegr("train", *tiny, *SMALL, *more)
+
+
+@pytest.fixture(scope="module")
+def finished(home):
+    code, _, error = train(home, home / "finished", *SETTINGS, "--json")
+    assert code == 0, error
+    return home / "finished"
+
+
+def test_a_finished_run_is_a_folder_that_plain_transformers_loads(finished):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    result = json.loads((finished / "result.json").read_text())
+    model = AutoModelForSequenceClassification.from_pretrained(finished)
+    tokenizer = AutoTokenizer.from_pretrained(finished)
+    assert model.config.id2label == {0: "bad", 1: "good"}
+    logits = model(**tokenizer("the film was great", return_tensors="pt")).logits
+    assert model.config.id2label[int(logits.argmax())] == "good"
+    assert result["scores"]["test"]["accuracy"] > 0.9
+    assert result["scores"]["test"]["n"] == 24
+    assert sorted(p.name for p in finished.iterdir()) == sorted(
+        ["config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
+        + [p.name for p in finished.glob("tokenizer*")]
+    )
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    assert {"loss_task", "loss_adversarial", "loss_divergence"} <= set(lines[0])
+    assert any("eval_accuracy" in line for line in lines)
+
+
+def test_no_pickle_is_left_in_a_run(finished):
+    assert not [p.name for p in finished.rglob("*") if p.suffix in (".bin", ".pt", ".pth", ".pkl")]
+
+
+def test_evaluate_measures_and_keeps_the_figures(finished):
+    code, out, _ = uegr("evaluate", finished, "--quiet", "--json")
+    figures = json.loads(out)
+    assert code == 0
+    assert figures["clean"]["accuracy"]["n"] == 24
+    assert figures["perturbation"][0]["epsilon"] == 0.0
+    assert figures["perturbation"][0]["accuracy"] == figures["clean"]["accuracy"]["value"]
+    assert json.loads((finished / "result.json").read_text())["evaluation"] == figures
+    code, out, _ = uegr("evaluate", finished, "--quiet")
+    assert code == 0
+    assert "accuracy, test" in out
+
+
+def test_predict_classifies_texts_files_and_refuses_nonsense(finished, tmp_path):
+    code, out, _ = uegr("predict", finished, "--text", "the plot was awful", "--text", "a lovely scene")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [answer["label"] for answer in answers] == ["bad", "good"]
+    assert abs(sum(answers[0]["probabilities"].values()) - 1) < 1e-5
+    file = write_csv(tmp_path / "new.csv", [("the plot was awful",)], header=("text",))
+    code, _, _ = uegr("predict", finished, file, "--output", tmp_path / "out" / "answers.jsonl")
+    assert code == 0
+    assert json.loads((tmp_path / "out" / "answers.jsonl").read_text())["label"] == "bad"
+    code, _, error = uegr("predict", finished)
+    assert (code, "--text" in error) == (2, True)
+    code, _, error = uegr("predict", tmp_path, "--text", "x")
+    assert code == 2
+    assert "result.json" in error
+
+
+@pytest.mark.parametrize("what", ["methods", "models", "datasets"])
+def test_every_listing_is_an_array_of_objects_with_names(what):
+    code, out, _ = uegr("list", what, "--json")
+    names = [entry["name"] for entry in json.loads(out)]
+    assert code == 0
+    assert {"methods": "uegr", "models": "minilm", "datasets": "snippets"}[what] in names
+    assert uegr("list", what)[0] == 0
+
+
+def test_list_of_something_unknown_helps():
+    assert uegr("list", "method")[2] == "nothing to list under method; did you mean methods?"
+
+
+MISTAKES = {
+    "unknown method": (["--method", "uger"], "unknown method uger; did you mean uegr?"),
+    "negative epsilon": (["--set", "method.epsilon=-1"], "uegr: expected epsilon >= 0, got -1.0"),
+    "alpha out of range": (["--set", "method.alpha=1.3"], "uegr: expected 0 <= alpha <= 1, got 1.3"),
+    "unknown option": (["--set", "method.epsilom=1"], "uegr has no option epsilom; did you mean epsilon?"),
+    "option of the wrong type": (["--set", "method.epsilon=large"], "method.epsilon: input should be a valid number"),
+    "option outside its choice": (["--set", "method.norm=word"], "method.norm: input should be 'example', 'token'"),
+    "unknown key": (["--set", "training.epoch=3"], "unknown key training.epoch; did you mean epochs?"),
+    "setting without value": (["--set", "training.epochs"], "expected --set section.key=value"),
+    "negative epochs": (["--epochs", "-1"], "training.epochs: input should be greater than 0"),
+    "unknown data set": (["--dataset", "snipets"], "did you mean snippets?"),
+    "no module": (["--method", "nowhere:method"], "cannot import the method nowhere:method"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_clear_line_and_nothing_is_written(mistake, home, tmp_path):
+    arguments, expected = MISTAKES[mistake]
+    base = ["--model", home / "model", "--dataset", home / "data", "--output", tmp_path / "run", *SMALL]
+    code, _, error = uegr("train", *base, *arguments)
+    assert code == 2
+    assert expected in error
+    assert "\n" not in error.strip()
+    assert not (tmp_path / "run").exists()
+
+
+def bad_files(folder):
+    """name -> (file or folder, words that must be in the line)."""
+    folder.mkdir()
+    (folder / "empty.csv").write_text("")
+    write_csv(folder / "nolabel.csv", [("a fine film",), ("a dull film",)], header=("text",))
+    unseen = data_folder(folder / "unseen")
+    write_csv(unseen / "validation.csv", [*sentences(4), ("a strange film", "odd")])
+    return {
+        "empty.csv": (folder / "empty.csv", ["empty.csv"]),
+        "nolabel.csv": (folder / "nolabel.csv", ["label", "nolabel.csv"]),
+        "unseen": (unseen, ["odd", "validation.csv"]),
+    }
+
+
+@pytest.mark.parametrize("case", ["empty.csv", "nolabel.csv", "unseen"])
+def test_bad_data_is_one_clear_line_and_nothing_is_written(case, home, tmp_path):
+    file, words = bad_files(tmp_path / "bad")[case]
+    base = ["--model", home / "model", "--output", tmp_path / "run", *SMALL]
+    code, _, error = uegr("train", *base, "--dataset", file)
+    assert code == 2
+    assert all(word in error for word in words), error
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_without_dropout_is_refused_before_anything_is_written(home, tmp_path):
+    from families import tiny
+
+    model, _ = tiny("llama")
+    model.save_pretrained(tmp_path / "llama")
+    for file in (home / "model").glob("tokenizer*"):
+        (tmp_path / "llama" / file.name).write_bytes(file.read_bytes())
+    base = ["--model", tmp_path / "llama", "--dataset", home / "data", "--output", tmp_path / "run", *SMALL]
+    code, _, error = uegr("train", *base, "--method", "uegr")
+    assert code == 2
+    assert "nn.Dropout" in error
+    assert "Llama" in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(home, finished, tmp_path):
+    (tmp_path / "diary.txt").write_text("mine")
+    code, _, error = train(home, tmp_path)
+    assert code == 2
+    assert "choose another --output" in error
+    assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
+    code, _, error = train(home, finished)
+    assert code == 2
+    assert "--resume" in error
+
+
+def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refused(home, finished):
+    before = (finished / "result.json").read_bytes()
+    code, _, _ = train(home, finished, *SETTINGS, "--resume")
+    assert code == 0
+    assert (finished / "result.json").read_bytes() == before
+    code, _, error = train(home, finished, *SETTINGS, "--set", "training.clip=2", "--resume")
+    assert code == 2
+    assert "training" in error
+
+
+def test_a_yaml_file_is_read_and_flags_win(home, tmp_path):
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        f"method: {{name: rat, epsilon: 0.5}}\nmodel: {home / 'model'}\ndataset: {home / 'data'}\n"
+        "training: {epochs: 1, batch_size: 8}\nseed: 5\n"
+    )
+    code, out, error = uegr("train", "--config", file, "--output", tmp_path / "run", "--seed", "6", "--quiet", "--json")
+    assert code == 0, error
+    config = json.loads(out)["config"]
+    assert (config["method"]["name"], config["method"]["epsilon"], config["seed"]) == ("rat", 0.5, 6)
+    file.write_text("- a list\n")
+    assert "expected a mapping" in uegr("train", "--config", file, "--output", tmp_path / "other")[2]
+
+
+def test_a_method_of_the_users_own_trains(home, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "from uegr import Method, Objective\n"
+        "class Doubled(Objective):\n"
+        "    def losses(self, model, batch):\n"
+        "        yield {'task': 2 * model(**batch).loss}\n"
+        "def doubled(*, factor: float = 2.0) -> Method:\n"
+        "    return Method(Doubled(), name='doubled')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    code, out, error = train(home, tmp_path / "run", "--epochs", "1", "--json", method="mine:doubled")
+    assert code == 0, error
+    assert json.loads(out)["config"]["method"]["name"] == "mine:doubled"
+
+
+def test_the_entry_point_exits_with_2_and_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "uegr.cli", "train", "--dataset", "snippets", "--method", "uger"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "uegr: error: unknown method uger; did you mean uegr?\n"
+    assert done.stdout == ""
+
+
+def command(home, output, *more):
+    base = [sys.executable, "-m", "uegr.cli", "train", "--model", home / "model", "--dataset", home / "data"]
+    steps = ["--epochs", "2.5", "--set", "training.checkpoint_steps=7"]
+    return [str(part) for part in [*base, "--method", "uegr", "--output", output, *steps, *SMALL, *more]]
+
+
+def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run(command(home, tmp_path / "whole"), check=True, capture_output=True, env=environment)
+    process = subprocess.Popen(
+        command(home, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    )
+    deadline = time.time() + 120
+    while not whole_checkpoints(tmp_path / "killed") and process.poll() is None and time.time() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert whole_checkpoints(tmp_path / "killed"), "the run was killed before its first checkpoint, or never began"
+    assert not (tmp_path / "killed" / "result.json").exists()
+    again = command(home, tmp_path / "killed", "--resume", "--json")
+    done = subprocess.run(again, check=True, capture_output=True, text=True, env=environment)
+    assert json.loads(done.stdout)["training"]["resumed"]
+    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
+    assert steps == sorted(steps)
+
+
+def whole_checkpoints(folder: Path):
+    return list(folder.glob("checkpoint-*/trainer_state.json"))
