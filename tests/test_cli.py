@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_run import data_folder, model_folder, sentences, write_csv
 from typer.testing import CliRunner
 
+from tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr import cli
 from uegr.errors import InputError
 

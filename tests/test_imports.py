@@ -7,21 +7,22 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "uegr"
-BASE = {"errors", "packages"}  # what every room but pieces may use
+BASE = {"errors", "files", "packages"}  # what every room but pieces may use
 MAY_KNOW: dict[str, set[str]] = {
     "pieces": set(),
     "methods": {"pieces"},
     "models": BASE,
     "data": BASE,
-    "training": {"methods", "pieces", "models", "data"} | BASE,
+    "training": {"methods", "pieces", "models", "data", "attacks"} | BASE,
     "evaluation": {"pieces", "models", "data"} | BASE,
     "attacks": {"pieces", "models", "data"} | BASE,
     "benchmark": {"pieces", "methods", "models", "data", "training", "evaluation", "attacks"} | BASE,
     "report": BASE,  # reads result files only
     "errors": set(),
+    "files": set(),
     "packages": {"errors"},
 }
-FRONT_DOORS = {"__init__", "__main__", "cli", "demo", "app"}  # these know everything
+FRONT_DOORS = {"__init__", "__main__", "cli", "demo", "app", "listings"}  # these know everything
 OUTSIDE_OF_PIECES = {"torch"}
 
 

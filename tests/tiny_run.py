@@ -20,7 +20,7 @@ def sentences(count: int, seed: int = 0) -> list[tuple[str, str]]:
     rows = []
     for number in range(count):
         label = number % 2
-        words = draw.choices(NEUTRAL, k=draw.randint(2, 7)) + [draw.choice((BAD, GOOD)[label]), f"w{number}"]
+        words = [*draw.choices(NEUTRAL, k=draw.randint(2, 7)), draw.choice((BAD, GOOD)[label]), f"w{number}"]
         draw.shuffle(words)
         rows.append((" ".join(words), ("bad", "good")[label]))
     return rows

@@ -129,7 +129,7 @@ def list_things(
     as_json: Json = False,
 ) -> None:
     """List what there is."""
-    from uegr.report import listings
+    from uegr import listings
 
     kinds = {"methods": listings.methods, "models": listings.models, "datasets": listings.datasets}
     if what not in kinds:

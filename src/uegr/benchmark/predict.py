@@ -8,10 +8,10 @@ from typing import Any
 
 from uegr import data as data_room
 from uegr.benchmark.measure import Finished
-from uegr.benchmark.store import write_text
 from uegr.errors import InputError
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.predict import probabilities
+from uegr.files import write_text
 
 
 def predict_lines(

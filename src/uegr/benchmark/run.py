@@ -45,7 +45,10 @@ def train(config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool 
 
 def refuse(config: RunConfig, loaded: Any) -> None:
     """What the method cannot do with the model is said before anything is written."""
+    from uegr.training.engine import give_substitutes
+
     method = config.make_method()
+    give_substitutes(method, loaded.tokenizer)
     try:
         method.objective.check(loaded.model)
     except ValueError as error:

@@ -4,32 +4,16 @@ result.json is written by atomic rename: it exists, or the run is not done.
 """
 
 import json
-import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from uegr.errors import InputError
+from uegr.files import write_text
 
 RESULT, CONFIG, METRICS = "result.json", "config.yaml", "metrics.jsonl"
-
-
-def write_text(path: Path, text: str) -> None:
-    """The whole file or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from uegr.benchmark.store import write_text
+from uegr.files import write_text
 from uegr.report.terminal import percent, rows_of
 
 COLOURS = ("#6b7280", "#0f766e", "#b45309", "#7c3aed", "#be123c", "#1d4ed8")

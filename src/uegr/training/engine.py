@@ -51,6 +51,7 @@ class RobustTrainer(Trainer):
             raise InputError(
                 f"expected whole weights for {self.method.name}, got FSDP or DeepSpeed, which shard them; use torchrun"
             )
+        give_substitutes(self.method, self.processing_class)
         try:
             self.method.objective.check(self.model)
         except ValueError as error:
@@ -148,6 +149,17 @@ class RobustTrainer(Trainer):
 
     def _state_file(self, folder: str) -> Path:
         return Path(folder) / f"method_{self.args.process_index}.safetensors"
+
+
+def give_substitutes(method: Method, tokenizer: Any) -> None:
+    """What may replace what, by token id, for a method that attacks by words and has not been told."""
+    objective: Any = method.objective
+    if not objective.needs_tokenizer or tokenizer is None or objective.table is not None:
+        return
+    from uegr.attacks import load_surface
+    from uegr.attacks.vocabulary import tables
+
+    objective.use_table(*tables(tokenizer, load_surface(objective.substitutes), objective.limit))
 
 
 class GradientEdits(TrainerCallback):
