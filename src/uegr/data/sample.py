@@ -65,24 +65,25 @@ def holdout(data: Data, fraction: float, seed: int) -> Data:
     if not 0 < fraction < 1 or len(train) < 2:
         raise InputError(f"expected 0 < fraction < 1 of at least 2 rows, got {fraction} of {len(train)}")
     wanted = min(max(1, round(len(train) * fraction)), len(train) - 1)
-    groups = np.unique(text_hashes(train), return_inverse=True)[1]
-    held = whole_groups(stratified_order(strata(train), seed), groups, wanted)
-    kept = np.setdiff1d(np.arange(len(train)), held, assume_unique=True)
-    if not len(kept) or not len(held):
+    held = whole_texts(stratified_order(strata(train), seed), text_hashes(train), wanted)
+    if not len(held):
         raise InputError(f"{data.name}: nearly all rows have the same text; no validation split can be held out")
-    return data.with_splits(train=train.select(kept), validation=train.select(held))
+    kept = np.ones(len(train), dtype=bool)
+    kept[held] = False
+    return data.with_splits(train=train.select(np.flatnonzero(kept)), validation=train.select(held))
 
 
-def whole_groups(order: np.ndarray, group: np.ndarray, wanted: int) -> np.ndarray:
-    """The first rows of `order` whose groups fit whole into `wanted` rows, sorted."""
-    size = np.bincount(group)
-    once = order[size[group[order]] == 1]
-    shared = order[size[group[order]] > 1]
-    if len(once) >= wanted:  # the usual case: texts that occur twice simply stay in training
-        return np.sort(once[:wanted])
-    taken, held = set(), list(once)
-    for row in shared:
-        if group[row] not in taken and len(held) + size[group[row]] <= wanted:
-            taken.add(group[row])
-            held.extend(np.flatnonzero(group == group[row]))
+def whole_texts(order: np.ndarray, hashes: np.ndarray, wanted: int) -> np.ndarray:
+    """The first `wanted` rows of `order`, never some of the rows of one text and not the others, sorted.
+
+    Texts that occur once come first, so that as a rule the repeated ones stay in training.
+    """
+    ascending = np.sort(hashes)
+    repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
+    shared = np.isin(hashes[order], repeated)
+    held = order[~shared][:wanted].tolist()
+    for row in order[shared] if len(held) < wanted else ():
+        twins = np.flatnonzero(hashes == hashes[row])
+        if row == twins[0] and len(held) + len(twins) <= wanted:
+            held.extend(twins.tolist())
     return np.sort(np.array(held, dtype=np.int64))

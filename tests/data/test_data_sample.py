@@ -1,0 +1,110 @@
+from collections import Counter
+from itertools import pairwise
+
+import datasets
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uegr.data import Data, holdout, subsample
+from uegr.data.split import places
+from uegr.errors import InputError
+
+
+def rows(labels, texts=None):
+    texts = texts or [f"text {index}" for index in range(len(labels))]
+    return datasets.Dataset.from_dict({"text": texts, "label": labels})
+
+
+def data(dataset):
+    return Data("mine", "classification", ("a", "b", "c"), ("accuracy",), {"train": dataset})
+
+
+UNEVEN = [0] * 600 + [1] * 300 + [2] * 100
+
+
+@pytest.mark.parametrize(("size", "counts"), [(10, (6, 3, 1)), (100, (60, 30, 10)), (999, (600, 300, 99))])
+def test_every_label_in_proportion(size, counts):
+    found = Counter(subsample(rows(UNEVEN), size=size, seed=1)["label"])
+    assert all(abs(found[label] - count) <= 1 for label, count in enumerate(counts))
+    assert sum(found.values()) == size
+
+
+def test_the_seed_decides_and_nothing_else():
+    first, again, other = (subsample(rows(UNEVEN), fraction=0.1, seed=seed)["text"][:] for seed in (3, 3, 4))
+    assert first == again != other
+    assert len(first) == 100
+
+
+def test_a_smaller_sample_is_part_of_a_larger_one():
+    sizes = (1, 7, 50, 400, 1000)
+    samples = [set(subsample(rows(UNEVEN), size=size, seed=0)["text"]) for size in sizes]
+    assert all(small <= large for small, large in pairwise(samples))
+    assert [len(sample) for sample in samples] == list(sizes)
+
+
+def test_the_order_of_the_rows_is_kept():
+    numbers = [int(text.split()[1]) for text in subsample(rows(UNEVEN), size=50, seed=0)["text"]]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"size": 0}, {"size": 1001}, {"fraction": 0}, {"fraction": 1.1}, {}, {"size": 5, "fraction": 0.5}]
+)
+def test_impossible_samples_are_refused(wanted):
+    with pytest.raises(InputError, match="expected"):
+        subsample(rows(UNEVEN), **wanted, seed=0)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from(["u", "v", "w", "x", "y", "z"]), min_size=2, max_size=40),
+    st.floats(0.05, 0.9),
+    st.integers(0, 5),
+)
+def test_held_out_rows_share_no_text_with_training(texts, fraction, seed):
+    dataset = rows([index % 2 for index in range(len(texts))], texts)
+    try:
+        split = holdout(data(dataset), fraction, seed).splits
+    except InputError:
+        repeated = max(Counter(texts).values()) > 1
+        assert repeated
+        return
+    assert set(split["train"]["text"]).isdisjoint(split["validation"]["text"])
+    assert Counter(split["train"]["text"]) + Counter(split["validation"]["text"]) == Counter(texts)
+    assert len(split["validation"]) <= max(1, round(len(texts) * fraction))
+
+
+def test_a_holdout_is_stratified_and_seeded():
+    first, again, other = (holdout(data(rows(UNEVEN)), 0.2, seed).splits for seed in (1, 1, 2))
+    assert Counter(first["validation"]["label"]) == {0: 120, 1: 60, 2: 20}
+    assert len(first["train"]) == 800
+    assert first["validation"]["text"][:] == again["validation"]["text"][:] != other["validation"]["text"][:]
+
+
+def test_a_regression_holdout_is_random():
+    numbers = rows([index / 7 for index in range(100)])
+    assert len(holdout(data(numbers), 0.1, 0).splits["validation"]) == 10
+
+
+@pytest.mark.parametrize(("labels", "fraction"), [([0], 0.5), ([0, 1], 0.0), ([0, 1], 1.0)])
+def test_impossible_holdouts_are_refused(labels, fraction):
+    with pytest.raises(InputError, match="expected 0 < fraction < 1"):
+        holdout(data(rows(labels)), fraction, 0)
+
+
+def test_one_text_only_cannot_be_held_out():
+    with pytest.raises(InputError, match="nearly all rows have the same text"):
+        holdout(data(rows([0, 1, 0], ["a", "a ", "A"])), 0.5, 0)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.integers(0, 12), max_size=40), st.integers(0, 10), st.integers(0, 10))
+def test_hash_splits_keep_equal_texts_together_and_never_overflow(hashes, test, validation):
+    found = places(hashes, {"test": test, "validation": validation}, "train")
+    sides = {}
+    for value, split in zip(hashes, found, strict=True):
+        assert sides.setdefault(value, split) == split
+    counts = Counter(found)
+    assert counts["test"] <= test
+    assert counts["validation"] <= validation

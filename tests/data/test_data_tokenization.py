@@ -1,0 +1,149 @@
+import warnings
+
+import datasets
+import pytest
+from transformers import AutoTokenizer, BertTokenizer, DataCollatorWithPadding
+
+from uegr.data import DataWarning, tokenized, vocabulary
+from uegr.data.tokenization import tokenizer_key
+from uegr.errors import InputError
+
+TEXTS = ["a good film", "a bad film , a very bad film", "", "Good!"]
+
+
+def rows(**columns):
+    return datasets.Dataset.from_dict({"text": TEXTS, "label": [1, 0, 0, 1], **columns})
+
+
+@pytest.fixture
+def words():
+    return vocabulary(rows(), min_frequency=1, max_length=64)
+
+
+@pytest.fixture
+def pieces(tmp_path):
+    """A BERT tokenizer, which adds special tokens and token types."""
+    listed = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "bad", "film", "very", ",", "!"]
+    (tmp_path / "vocab.txt").write_text("\n".join(listed))
+    return BertTokenizer(str(tmp_path / "vocab.txt"), model_max_length=32)
+
+
+def test_the_columns_that_training_wants(pieces):
+    tokens = tokenized(rows(), pieces)
+    assert set(tokens.column_names) == {"input_ids", "attention_mask", "token_type_ids", "labels", "length"}
+    assert tokens["length"][:] == [5, 10, 2, 4]
+    assert tokens["labels"][:] == [1, 0, 0, 1]
+    assert tokens["input_ids"][0] == pieces("a good film")["input_ids"]
+
+
+def test_pairs_are_given_to_the_tokenizer_as_pairs(pieces):
+    tokens = tokenized(rows(pair=["bad"] * 4), pieces)
+    assert tokens["input_ids"][3] == pieces("Good!", "bad")["input_ids"]
+    assert 1 in tokens["token_type_ids"][3]
+
+
+def test_numbers_stay_numbers_and_unlabelled_rows_have_no_labels(pieces):
+    numbers = datasets.Dataset.from_dict({"text": TEXTS, "label": [0.5, 1.25, 3.0, 0.1]})
+    assert tokenized(numbers, pieces)["labels"][:] == [0.5, 1.25, 3.0, 0.1]
+    assert "labels" not in tokenized(numbers.remove_columns("label"), pieces).column_names
+
+
+def test_rows_that_are_cut_are_counted_every_time(words):
+    for _ in range(2):
+        with pytest.warns(DataWarning, match=r"1 of 4 rows \(25\.0%\) are longer than 4 tokens and are cut there"):
+            tokens = tokenized(rows(), words, max_length=4)
+    assert max(tokens["length"]) == 4
+
+
+def test_a_row_that_just_fits_is_not_cut(words):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tokenized(rows(), words, max_length=8)
+
+
+def test_the_models_own_limit_holds(words):
+    assert tokenized(rows(text=["film " * 100] * 4), words)["length"][:] == [64] * 4
+    with pytest.raises(InputError, match="expected max_length of at least 2, got 1"):
+        tokenized(rows(), words, max_length=1)
+
+
+def test_a_text_of_nothing_is_one_unknown_word(words):
+    assert tokenized(rows(), words)["input_ids"][2] == [words.unk_token_id]
+
+
+def test_batches_are_padded_to_their_longest_row(words):
+    tokens = tokenized(rows(), words)
+    batch = DataCollatorWithPadding(words)([tokens[0], tokens[3]])
+    assert batch["input_ids"].shape == (2, 3)
+    assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert batch["input_ids"][1, 2] == words.pad_token_id
+
+
+def test_a_second_run_tokenises_nothing(words, monkeypatch):
+    first = tokenized(rows(), words, max_length=8)
+    monkeypatch.setattr("uegr.data.tokenization.encoded", lambda *_: pytest.fail("tokenised again"))
+    words("another call, with padding and truncation", padding="max_length", truncation=True, max_length=5)
+    again = tokenized(rows(), words, max_length=8)
+    assert again[:] == first[:]
+    assert again.cache_files == first.cache_files
+
+
+def test_other_content_tokenizer_or_length_is_another_cache(words, pieces):
+    files = {
+        tokenized(dataset, tokenizer, length).cache_files[0]["filename"]
+        for dataset in (rows(), rows(text=TEXTS[::-1]))
+        for tokenizer in (words, pieces)
+        for length in (8, 16)
+    }
+    assert len(files) == 8
+
+
+def test_added_tokens_change_the_key(words):
+    before = tokenizer_key(words)
+    words.add_tokens(["new"])
+    assert tokenizer_key(words) != before
+
+
+def test_a_vocabulary_of_words(words):
+    assert (words.pad_token_id, words.unk_token_id) == (0, 1)
+    assert words.tokenize("A Good film!unseen") == ["a", "good", "film", "!", "[UNK]"]
+    assert words("a", "film")["input_ids"] == words.convert_tokens_to_ids(["a", "[SEP]", "film"])
+    assert set(words("a")) == {"input_ids", "attention_mask"}
+
+
+def test_rare_words_and_words_beyond_the_size_are_unknown():
+    common = vocabulary(rows(), min_frequency=2)
+    assert set(common.get_vocab()) == {"[PAD]", "[UNK]", "[SEP]", "a", "good", "bad", "film"}
+    assert len(vocabulary(rows(), min_frequency=1, max_size=5)) == 5
+    with pytest.raises(InputError, match="expected min_frequency >= 1 and max_size > 3"):
+        vocabulary(rows(), max_size=3)
+
+
+def test_chinese_is_read_by_character():
+    chinese = datasets.Dataset.from_dict({"text": ["这部电影很好 OK", "这部电影 不好"]})
+    found = vocabulary(chinese, min_frequency=1)
+    assert found.tokenize("电影 ok") == ["电", "影", "o", "k"]
+    assert vocabulary(chinese, mode="word", min_frequency=1).tokenize("ok 电影") == ["ok", "电", "影"]
+
+
+def test_pairs_are_in_the_vocabulary():
+    pairs = datasets.Dataset.from_dict({"text": ["one"], "pair": ["two"]})
+    assert {"one", "two"} <= set(vocabulary(pairs, min_frequency=1).get_vocab())
+
+
+def test_a_vocabulary_is_saved_beside_a_model_and_read_offline(words, tmp_path):
+    words.save_pretrained(tmp_path / "model")
+    again = AutoTokenizer.from_pretrained(tmp_path / "model")
+    texts = ["A good film, unseen", "bad"]
+    assert again(texts, texts)["input_ids"] == words(texts, texts)["input_ids"]
+    assert (again.pad_token_id, again.unk_token_id, again.model_max_length) == (0, 1, 64)
+    assert again.model_input_names == ["input_ids", "attention_mask"]
+
+
+def test_a_vocabulary_is_built_once_and_always_the_same(monkeypatch, tmp_path):
+    first = vocabulary(rows(), min_frequency=1).get_vocab()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert vocabulary(rows(), min_frequency=1).get_vocab() == first
+    monkeypatch.setattr("uegr.data.arrow.PIECE", 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert vocabulary(rows(), min_frequency=1).get_vocab() == first
