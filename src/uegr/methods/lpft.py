@@ -19,18 +19,10 @@ from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
 from uegr.pieces.embedding import Batch, unwrapped
+from uegr.pieces.encoder import encoder_names, extended
 from uegr.pieces.schedule import Moment
 from uegr.pieces.selective import Parameters
 from uegr.pieces.weights import frozen, trainable
-
-
-def encoder(model: nn.Module) -> dict[str, nn.Parameter]:
-    """The trainable parameters below the head, by name: those of the base model, within PEFT's wrapper too."""
-    whole = inner = unwrapped(model)
-    if "base_model" in inner._modules:  # PEFT; in transformers base_model is a property
-        whole = inner.get_base_model()  # type: ignore[operator]
-    below = {id(weight) for weight in whole.base_model.parameters()}  # type: ignore[union-attr]
-    return {name: weight for name, weight in trainable(inner).items() if id(weight) in below}
 
 
 class HeadFirst(Objective):
@@ -44,7 +36,7 @@ class HeadFirst(Objective):
         self.below: frozenset[str] = frozenset()
 
     def check(self, model: nn.Module) -> None:
-        if len(encoder(model)) == len(trainable(model)):
+        if len(encoder_names(model)) == len(trainable(model)):
             raise ValueError(
                 f"expected a model with a trainable head, got {type(unwrapped(model)).__name__} with none; "
                 "on a PEFT model name the head in modules_to_save"
@@ -65,12 +57,14 @@ class HeadFirst(Objective):
         if not self.probing(self.moment):
             yield {"task": task_loss(model(**batch))}
             return
-        below = encoder(model)
+        weights = trainable(model)
+        below = {name: weights[name] for name in encoder_names(model)}
         self.below = frozenset(below)
-        with frozen(below):
-            loss = task_loss(model(**batch))
-        # zero, but it gives every parameter a gradient, which several processes wait for
-        yield {"task": loss + sum(weight.flatten()[:0].sum() for weight in below.values())}
+        # zero, but with it every weight has a gradient, which several processes wait for
+        nothing = sum((weight.flatten()[:0].sum() for weight in below.values()), torch.zeros(()))
+        with frozen(below), extended(model, "nothing", lambda: nothing):
+            output = model(**batch)
+        yield {"task": task_loss(output) + output["nothing"]}
 
     def state_dict(self) -> dict[str, Tensor]:
         return {} if self.steps is None else {"steps": torch.tensor(self.steps)}

@@ -40,11 +40,11 @@ class NoiseRobust(Objective):
         self.strength, self.sigma, self.noise = check_amount("strength", strength), check_amount("sigma", sigma), noise
 
     def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
-        clean = model(**batch)
+        output = model(**batch)
+        clean = predictions(model, output["logits"], batch)
         with perturbed(model, self.drawn(model, batch), batch):
-            noisy = model(**batch)
-        one, other = (predictions(model, output["logits"], batch) for output in (clean, noisy))
-        yield {"task": task_loss(clean), "divergence": self.strength * between(one, other, jeffreys)}
+            noisy = predictions(model, model(**batch)["logits"], batch)
+        yield {"task": task_loss(output), "divergence": self.strength * between(clean, noisy, jeffreys)}
 
     def drawn(self, model: nn.Module, batch: Batch) -> Tensor:
         """z."""

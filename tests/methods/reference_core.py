@@ -1,0 +1,75 @@
+"""Literal transcriptions of the first five methods, in the convention of reference_a.py.
+
+UEGR's own is uegr_reference.py, where every example runs alone; R-AT's K passes here are one forward, so that the
+dropout masks are those of the batch repeated.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import torch
+from reference_a import Batch, Gradients, Options, added, kl_both_ways, logits_of, loss_of, shape_of, size, slopes
+from selection_reference import keep_probabilities, masked
+from torch import nn
+from uegr_reference import reference_step
+
+from uegr.pieces.schedule import Moment
+
+OPTIONS: dict[str, dict[str, Any]] = {"fgm": {"epsilon": 0.5}, "rat": {"epsilon": 0.5}, "rat_su": {"epsilon": 0.5}}
+
+
+def vanilla(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """CE(x)."""
+    return slopes(loss_of(logits_of(model, batch), batch["labels"]), model)
+
+
+def clean_and_move(model: nn.Module, batch: Batch, epsilon: float) -> tuple[Gradients, torch.Tensor]:
+    """The gradient of CE(x), and delta_i = epsilon g_i / ||g_i|| of the same pass."""
+    start = torch.zeros(shape_of(model, batch), dtype=torch.float64, requires_grad=True)
+    loss = loss_of(logits_of(model, batch, start), batch["labels"])
+    (slope,) = torch.autograd.grad(loss, start, retain_graph=True)
+    slope[batch["attention_mask"] == 0] = 0.0
+    return slopes(loss, model), torch.stack([epsilon * row / size(row) for row in slope])
+
+
+def fgm(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """CE(x) + CE(x + delta)."""
+    clean, move = clean_and_move(model, batch, options["epsilon"])
+    return added(clean, slopes(loss_of(logits_of(model, batch, move), batch["labels"]), model))
+
+
+def rat(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """Ni et al. 2022, eq. 9: CE(x), the mean adversarial CE, and alpha times the mean symmetric KL of the pairs."""
+    clean, move = clean_and_move(model, batch, options["epsilon"])
+    passes, count = options["submodels"], len(batch["labels"])
+    many = {name: torch.cat([values] * passes) for name, values in batch.items()}
+    each = logits_of(model, many, torch.cat([move] * passes)).split(count)
+    task = sum(loss_of(logits, batch["labels"]) for logits in each) / passes
+    pairs = [kl_both_ways(one, other) for one, other in combinations(each, 2)]
+    halved = sum(pairs) / len(pairs) / (1 if each[0].shape[-1] == 1 else 2)
+    weight = options.get("consistency_weight", options["alpha"])  # rat_su's alpha is the selection's
+    return added(clean, slopes(task + weight * halved, model))
+
+
+def rat_su(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """R-AT, then UEGR's eq. 7 to 9."""
+    return selected(rat(model, batch, options), options)
+
+
+def uegr(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """Eq. 2 to 9."""
+    return selected(reference_step(model, batch, options, {}).gradients, options)
+
+
+def selected(found: Gradients, options: Options) -> Gradients:
+    return masked(found, keep_probabilities(found, options), Moment(), rescale=True)
+
+
+REFERENCES: dict[str, Callable[[nn.Module, Batch, Options], Gradients]] = {
+    "vanilla": vanilla,
+    "fgm": fgm,
+    "rat": rat,
+    "rat_su": rat_su,
+    "uegr": uegr,
+}
