@@ -44,19 +44,20 @@ def rows_wanted(rows: int, size: int | None, fraction: float | None) -> int:
 def strata(dataset: "Dataset") -> np.ndarray:
     """The label ids, [rows]; one stratum when there are no classes."""
     if "label" not in dataset.column_names or dataset.features["label"].dtype != "int64":
-        return np.zeros(len(dataset), dtype=np.int64)
-    return np.asarray(dataset.with_format("numpy", columns=["label"])[:]["label"])
+        return np.zeros(len(dataset), dtype=np.int32)
+    pieces = dataset.select_columns(["label"]).with_format("numpy").iter(batch_size=100_000)
+    return np.concatenate([piece["label"].astype(np.int32) for piece in pieces])
 
 
 def stratified_order(labels: np.ndarray, seed: int) -> np.ndarray:
     """All row numbers, shuffled so that every beginning of the list holds each label in proportion, to rounding."""
-    generator = np.random.default_rng(seed)
-    shuffled = generator.permutation(len(labels))
+    shuffled = np.random.default_rng(seed).permutation(len(labels)).astype(np.int32)
+    labels = labels[shuffled]
     rank = np.empty(len(labels))
     for label in np.unique(labels):
-        members = shuffled[labels[shuffled] == label]
+        members = np.flatnonzero(labels == label)
         rank[members] = (np.arange(len(members)) + 0.5) / len(members)
-    return shuffled[np.argsort(rank[shuffled], kind="stable")]
+    return shuffled[np.argsort(rank, kind="stable")]
 
 
 def holdout(data: Data, fraction: float, seed: int) -> Data:
@@ -80,10 +81,16 @@ def whole_texts(order: np.ndarray, hashes: np.ndarray, wanted: int) -> np.ndarra
     """
     ascending = np.sort(hashes)
     repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
-    shared = np.isin(hashes[order], repeated)
-    held = order[~shared][:wanted].tolist()
-    for row in order[shared] if len(held) < wanted else ():
+    del ascending
+    held: list[int] = []
+    shared: list[int] = []
+    for rows in np.array_split(order, len(order) // 100_000 + 1):
+        if len(held) < wanted:
+            again = np.isin(hashes[rows], repeated)
+            held += rows[~again][: wanted - len(held)].tolist()
+            shared += rows[again].tolist()
+    for row in shared if len(held) < wanted else ():
         twins = np.flatnonzero(hashes == hashes[row])
         if row == twins[0] and len(held) + len(twins) <= wanted:
-            held.extend(twins.tolist())
+            held += twins.tolist()
     return np.sort(np.array(held, dtype=np.int64))
