@@ -68,9 +68,8 @@ def child_d(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     with torch.random.fork_rng():
         torch.manual_seed(1)  # the first batch of the pass before training
         before = slopes(loss_of(logits_of(model, batch), batch["labels"]), model)
-    squares = sorted(
-        (s * s for name in before if is_layer(name) for s in before[name].flatten().tolist()), reverse=True
-    )
+    squares = [slope**2 for name in before if is_layer(name) for slope in before[name].flatten().tolist()]
+    squares.sort(reverse=True)
     edge = squares[math.ceil(options["p"] * len(squares)) - 1]
     found = slopes(loss_of(logits_of(model, batch), batch["labels"]), model)
     return {

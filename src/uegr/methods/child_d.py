@@ -15,6 +15,7 @@ backward pass a step.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -60,6 +61,8 @@ class FixedChild:
 
 class FisherTask(ChildTask):
     """One clean pass a step, and one over the data before the first."""
+
+    batchwise: ClassVar[str] = "the Fisher information squares the mean gradient of a micro-batch, as released"
 
     def __init__(self, layers: OnLayers, edit: FixedChild) -> None:
         super().__init__(layers)
