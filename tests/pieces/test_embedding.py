@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from families import FAMILIES, tiny
 from torch import Tensor, nn
 
+from families import FAMILIES, tiny
 from uegr.pieces.embedding import arranged, embedding_layer, parts, perturbed, repeated, token_mask, unwrapped
 
 
@@ -96,17 +96,19 @@ def test_repeated_batches_go_pass_after_pass() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
 def test_parts_are_the_batch_and_their_shares_are_one(count: int) -> None:
     batch = {"input_ids": torch.arange(5)[:, None], "labels": torch.tensor([1, -100, 0, 1, 1])}
-    found = list(parts(batch, count))
+    found = list(parts(batch, count, batch["labels"] != -100))
     assert len(found) == count
     rows = sorted(row for piece, _, _ in found for row in range(piece.start, piece.stop))
     assert rows == [0, 1, 2, 3, 4]
+    sizes = [piece.stop - piece.start for piece, _, _ in found]
+    assert max(sizes) <= -(-5 // count)
     assert sum(share for _, _, share in found) == pytest.approx(1)
     for piece, part, share in found:
         assert torch.equal(part["input_ids"], batch["input_ids"][piece])
         if count > 1:
             assert share == (batch["labels"][piece] != -100).sum().item() / 4
-    empty = [piece.start == piece.stop for piece, _, _ in found]
-    assert empty == sorted(empty, reverse=True)  # the last piece is never empty: its backward is synchronised
+    counts = [share > 0 for _, _, share in found]
+    assert counts == sorted(counts)  # the last piece has labels: its backward is synchronised
 
 
 def test_the_mask_defaults_to_all_tokens() -> None:

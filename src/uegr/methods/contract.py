@@ -114,24 +114,29 @@ def predictions(model: nn.Module, logits: Tensor, batch: Batch) -> Tensor:
     """Logits at the labelled positions, (rows, classes): what two passes over the same batch can be compared on.
 
     Token classification and causal models have a row a token whose label is not -100 (a causal model's logits predict
-    the next token); several labels at once are as many two-way choices.
+    the next token); several labels at once are as many two-way choices, several outputs of a regression as many rows.
     """
-    inner = unwrapped(model)
-    labels = batch["labels"]
     if logits.dim() == 3:
-        if loss_type(inner) == "ForCausalLM":
-            logits, labels = logits[:, :-1], labels[:, 1:]
-        return logits[labels != -100]
-    config: Any = inner.config
+        mask = labelled(model, batch)
+        return logits[:, : mask.shape[1]][mask]
+    config: Any = unwrapped(model).config
     if config.problem_type == "multi_label_classification":
         return torch.stack([logits, torch.zeros_like(logits)], -1).flatten(0, 1)
-    return logits
+    return logits.reshape(-1, 1) if config.problem_type == "regression" else logits
 
 
-def loss_type(model: nn.Module) -> str | None:
-    """The name of the loss that transformers gives the model; a PEFT wrapper passes its base's on."""
-    kind = getattr(model, "loss_type", None)
-    return kind if isinstance(kind, str) else None
+def labelled(model: nn.Module, batch: Batch) -> Tensor:
+    """Where a prediction has a label, (examples,) or (examples, positions); a causal model's first label has none."""
+    labels: Tensor = batch["labels"]
+    return (labels[:, 1:] if causal(unwrapped(model)) else labels) != -100
+
+
+def causal(model: nn.Module) -> bool:
+    """Whether the loss is of the next token; transformers names no loss for a GPT2LMHeadModel and takes that one."""
+    kind = getattr(model, "loss_type", None)  # a PEFT wrapper passes its base's on
+    if isinstance(kind, str):
+        return kind == "ForCausalLM"
+    return any("LMHeadModel" in type(module).__name__ for module in model.modules())
 
 
 def task_loss(output: Any) -> Tensor:

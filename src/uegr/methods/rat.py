@@ -19,7 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from uegr.methods.contract import Method, Objective, Terms, configured, predictions, task_loss
+from uegr.methods.contract import Method, Objective, Terms, configured, labelled, predictions, task_loss
 from uegr.methods.fgm import Attack
 from uegr.pieces.divergence import Reduction, named, pairwise
 from uegr.pieces.dropout import AdaptiveDropout
@@ -77,8 +77,8 @@ class RegularizedAdversarial(Objective):
                 clean.enter_context(self.dropout.learning(model, batch))
             yield {"task": task_loss(model(**batch))}  # its backward also fills delta.grad and the units' gradients
         moves = [ascend(delta, self.attack.radius(epsilon), batch, self.attack.norm) for epsilon in self.epsilons]
-        for rows, part, share in parts(batch, self.split):
-            if rows.start == rows.stop:
+        for rows, part, share in parts(batch, self.split, labelled(model, batch)):
+            if not share:
                 yield {}
                 continue
             many = repeated(part, self.submodels)

@@ -60,22 +60,24 @@ def repeated(batch: Batch, times: int) -> dict[str, Any]:
     return {name: again(name, value) for name, value in batch.items()}
 
 
-def parts(batch: Batch, count: int) -> Iterator[tuple[slice, dict[str, Any], float]]:
-    """The batch in `count` pieces: their rows, the piece, and its share of the labelled items; empty pieces first.
+def parts(batch: Batch, count: int, labelled: Tensor) -> Iterator[tuple[slice, dict[str, Any], float]]:
+    """The batch in `count` pieces: their rows, the piece, and its share of the labelled items; those without any first.
 
-    >>> [(rows, share) for rows, _, share in parts({"input_ids": torch.ones(3, 1), "labels": torch.ones(3)}, 2)]
-    [(slice(2, 3, None), 0.3333333333333333), (slice(0, 2, None), 0.6666666666666666)]
+    >>> batch = {"input_ids": torch.ones(3, 1), "labels": torch.ones(3)}
+    >>> [(rows, share) for rows, _, share in parts(batch, 2, labelled=batch["labels"] != -100)]
+    [(slice(0, 2, None), 0.6666666666666666), (slice(2, 3, None), 0.3333333333333333)]
     """
     size = len(batch["input_ids"])
     if count == 1:
         yield slice(0, size), dict(batch), 1.0
         return
-    labelled = batch["labels"] != -100
-    for rows in reversed(torch.arange(size).tensor_split(count)):
-        piece = slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) else slice(0, 0)
+    items = labelled.flatten(1).sum(1).tolist() if labelled.dim() > 1 else labelled.tolist()
+    edges = [int(rows[-1]) + 1 if len(rows) else size for rows in torch.arange(size).tensor_split(count)]
+    pieces = [slice(start, stop) for start, stop in zip([0, *edges], edges, strict=False)]
+    for piece in sorted(pieces, key=lambda piece: sum(items[piece]) > 0):
         part = {name: value[piece] if _has_rows(value, size) else value for name, value in batch.items()}
         part.pop("num_items_in_batch", None)  # a mean over the piece, weighted by its share
-        yield piece, part, int(labelled[piece].sum()) / int(labelled.sum())
+        yield piece, part, sum(items[piece]) / max(sum(items), 1)
 
 
 def _has_rows(value: Any, size: int) -> bool:
