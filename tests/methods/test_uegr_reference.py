@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from families import tiny
 from selection_reference import keep_probabilities, masked
 from torch import Tensor, nn
 from uegr_reference import Reference, reference_step
 
+from families import tiny
 from uegr.methods import Method, rat, uegr
 from uegr.pieces.dropout import sites
 from uegr.pieces.schedule import Moment

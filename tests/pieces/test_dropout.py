@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from families import FAMILIES, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from families import FAMILIES, tiny
 from uegr.pieces.dropout import AdaptiveDropout, drop_probabilities, dropped, mean_ranks, random_bits, sites
 from uegr.pieces.embedding import repeated
 

@@ -5,11 +5,11 @@ from typing import get_args
 
 import pytest
 import torch
-from families import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from families import tiny
 from uegr.pieces.perturbation import (
     Norm,
     ascend,
