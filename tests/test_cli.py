@@ -276,3 +276,19 @@ def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
 
 def whole_checkpoints(folder: Path):
     return list(folder.glob("checkpoint-*/trainer_state.json"))
+
+
+def test_attack_counts_what_it_broke_and_resumes(finished, tmp_path):
+    words = tmp_path / "words.tsv"
+    words.write_text("great\tawful\nlovely\tgrim\nfine\tdull\nbright\tpoor\n")
+    base = ["attack", finished, "--examples", "12", "--surface", words, "--quiet"]
+    code, out, error = uegr(*base, "--json")
+    assert code == 0, error
+    summary = json.loads(out)
+    assert summary["examples"] == 12
+    assert summary["accuracy_after"] < summary["accuracy_before"]
+    assert json.loads((finished / "result.json").read_text())["attacks"]["pwws on data"]["examples"] == 12
+    code, out, _ = uegr(*base, "--resume")
+    assert code == 0
+    assert "success rate" in out
+    assert uegr("attack", finished, "--attack", "pwsw", "--quiet")[2] == "no attack 'pwsw'; did you mean pwws?"

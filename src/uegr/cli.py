@@ -32,6 +32,7 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="As in method.epsilon=0.2 or training.epochs=5; repeatable.")
     ] = None,
+    vectors: Annotated[str | None, typer.Option(help="Word vectors for a model without pretraining.")] = None,
     text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
     pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
     label_column: Annotated[str | None, typer.Option(help="The column of the label.")] = None,
@@ -50,6 +51,7 @@ def train(
     flags = {
         "method.name": method,
         "model.name": model,
+        "model.vectors": vectors,
         "dataset.name": dataset,
         "dataset.text_column": text_column,
         "dataset.pair_column": pair_column,
@@ -98,6 +100,52 @@ def evaluate(
         from uegr.report.terminal import show_figures
 
         show_figures(figures)
+
+
+@app.command()
+def attack(
+    run: Run,
+    attack: Annotated[str, typer.Option(help="pwws, genetic, textfooler, deepwordbug or checklist.")] = "pwws",
+    examples: Annotated[int, typer.Option(help="How many held-out rows, stratified.", min=1)] = 200,
+    dataset: Annotated[str | None, typer.Option(help="Rows of another set; default: the run's own.")] = None,
+    surface: Annotated[
+        str, typer.Option(help="What may replace what: wordnet, counterfitted, cilin, a file.")
+    ] = "default",
+    side: Annotated[str, typer.Option(help="Of a pair, the side that may change: first or second.")] = "second",
+    budget: Annotated[int | None, typer.Option(help="At most this many texts scored an example.")] = None,
+    seed: Annotated[int, typer.Option(help="For attacks that draw.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="The attack's own, as in variant=greedy; repeatable.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted attack.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Attack a finished run with word substitutions."""
+    from dataclasses import asdict
+
+    from uegr.benchmark.attack import attack_run
+    from uegr.report.terminal import show_attack
+    from uegr.training.config import parsed
+
+    pairs = [setting.partition("=") for setting in settings or []]
+    results = attack_run(
+        run,
+        attack=attack,
+        examples=examples,
+        dataset=dataset,
+        surface=surface,
+        side=side,
+        budget=budget,
+        seed=seed,
+        resume=resume,
+        quiet=quiet,
+        settings={key: parsed(value) for key, _, value in pairs},
+    )
+    if as_json:
+        show_json(asdict(results.summary))
+    else:
+        show_attack(asdict(results.summary), [outcome.encoded() for outcome in results.outcomes])
 
 
 @app.command()

@@ -46,9 +46,7 @@ def measure(
     """All figures of a run, JSON-ready, written into its result.json."""
     run = Finished(folder)
     own = run.data()
-    split = "test" if "test" in own.splits and "label" in own.splits["test"].column_names else own.validation
-    if split is None:
-        raise InputError(f"{own.name} has no test or validation split to measure on; name one with --dataset")
+    split = held_out_split(own)
     shift = [card.name for card, use in data_room.evaluation_sets(own.name) if use.kind == "shift"]
     figures: dict[str, Any] = {"split": split}
     with progress_bar(quiet) as bar:
@@ -59,10 +57,23 @@ def measure(
         figures["shift"] = {}
         for name in dict.fromkeys([*(available(shift)), *datasets]):
             other = run.data(name)
-            chosen = limited(other.splits["test" if "test" in other.splits else next(iter(other.splits))], rows, run)
+            chosen = limited(held_out(other), rows, run)
             figures["shift"][name] = clean_scores(run, other, chosen, bar)
     store.write_json(folder / store.RESULT, run.result | {"evaluation": figures})
     return figures
+
+
+def held_out_split(data: data_room.Data) -> str:
+    """The split to measure on: test where it has labels, else validation, else one that is not for training."""
+    for name in ("test", data.validation, *(name for name in data.splits if name != "train")):
+        if name in data.splits and "label" in data.splits[name].column_names:
+            return name
+    raise InputError(f"{data.name} has no labelled rows besides its training split to measure on; name a --dataset")
+
+
+def held_out(data: data_room.Data) -> Any:
+    """The labelled rows that no training has seen."""
+    return data.splits[held_out_split(data)]
 
 
 def available(names: list[str]) -> list[str]:

@@ -93,20 +93,26 @@ def load_data(config: RunConfig) -> Data:
 
 
 def load_model(config: RunConfig, data: Data) -> Any:
-    """The classifier with a head for the data's labels."""
+    """The classifier with a head for the data's labels; without pretraining, over the training split's vocabulary."""
     from uegr import models
 
-    regression = data.task == "regression"
-    return models.load(
-        config.model.name,
-        labels=None if regression else data.labels,
-        num_labels=1 if regression else None,
-        problem_type="regression" if regression else None,
-        seed=config.seed,
-        attention=config.model.attention,
-        dtype=config.model.dtype,
-        trust_remote_code=config.model.trust_remote_code,
-    )
+    options, regression = config.model, data.task == "regression"
+    head: dict[str, Any] = {
+        "labels": None if regression else data.labels,
+        "num_labels": 1 if regression else None,
+        "problem_type": "regression" if regression else None,
+        "seed": config.seed,
+        "dtype": options.dtype,
+    }
+    card = models.cards().get(options.name)
+    if card is not None and card.architecture is not None:
+        from uegr.data.vocabulary import vocabulary
+
+        words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)
+        return models.build(card.architecture, words, vectors=options.vectors, **head, **options.settings)
+    if options.vectors or options.settings:
+        raise InputError(f"vectors and settings are for models without pretraining, and {options.name} has it")
+    return models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
 
 
 def make_trainer(

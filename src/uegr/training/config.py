@@ -28,6 +28,8 @@ class ModelConfig(Strict):
     attention: str | None = None
     dtype: str | None = None
     trust_remote_code: bool = False
+    vectors: str | None = None  # word vectors for a model without pretraining: a name or a file
+    settings: dict[str, Any] = {}  # its own settings, such as filters or hidden_size
 
 
 class DatasetConfig(Strict):
