@@ -200,6 +200,24 @@ def demo(
     run_demo(output, quiet=quiet)
 
 
+models_app = typer.Typer(no_args_is_help=True, help="Fetch the weights of an alias.")
+app.add_typer(models_app, name="models")
+
+
+@models_app.command("fetch")
+def fetch_model(name: Annotated[str, typer.Argument(help="An alias (`uegr list models`).")]) -> None:
+    """Download, check and convert the weights of an alias; they are kept in the cache."""
+    from uegr.models import cards, fetch
+    from uegr.training.callbacks import progress_bar
+
+    if name not in cards():
+        raise InputError(f"no model card {name}; {did_you_mean(name, cards())}")
+    with progress_bar() as bar:
+        task = bar.add_task(name, total=None, note="")
+        folder = fetch(name, lambda stage, step, steps: bar.update(task, completed=step, total=steps, note=stage))
+    typer.echo(str(folder))
+
+
 def mount_data() -> None:
     """`uegr data list|show|check|stats`."""
     from uegr.data.commands import app as data_app
