@@ -154,12 +154,10 @@ def test_the_ascent_rises(family: str) -> None:
 
 def test_sparsity_draws_the_weights_to_the_corners() -> None:
     model, batch = example("bert")
-    hull, loose = climbed(model, batch, steps=8)
-    _, sparse = climbed(model, batch, steps=8, sparsity=1.0)
-    uncertain = [float(torch.special.entr(weights).sum()) for weights in (loose, sparse)]
-    reached = [float(divergence_at(model, batch, hull, weights).sum()) for weights in (loose, sparse)]
-    assert uncertain[1] < uncertain[0]
-    assert reached[1] - uncertain[1] > reached[0] - uncertain[0]
+    _, loose = climbed(model, batch, steps=20)
+    _, sparse = climbed(model, batch, steps=20, sparsity=0.01)
+    assert float(torch.special.entr(loose).sum()) > 0.1
+    assert float(torch.special.entr(sparse).sum()) < 0.01
 
 
 def test_an_example_climbs_as_if_it_were_alone() -> None:
