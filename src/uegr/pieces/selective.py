@@ -48,6 +48,10 @@ class SelectiveUpdate:
 
     def edit(self, parameters: Parameters, moment: Moment) -> None:
         """Mask the gradients of one optimizer step, in place; for `rescale="update"`, remember the weights."""
+        if self._before:
+            raise ValueError(
+                "expected finish_update(method, model) after every step of the optimizer for rescale='update', got none"
+            )
         for parameter in parameters.values():
             if parameter.grad is not None and not parameter.grad.is_contiguous():
                 parameter.grad = parameter.grad.contiguous()

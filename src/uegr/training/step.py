@@ -25,7 +25,8 @@ def backward(
     """Run one step's losses and gradient edits; the gradients are then in `.grad`, for a loop of your own.
 
     `step` numbers the optimizer steps from 0 (a `Moment` also tells the total, the epoch's length and the seed);
-    `backward` back-propagates one loss, by default `loss.backward()`. Returns the loss terms.
+    `backward` back-propagates one loss, by default `loss.backward()`. Returns the loss terms. A method that edits the
+    optimizer's update, not the gradient (`rescale="update"`), wants `finish_update` after the optimizer's step.
     """
     moment = step if isinstance(step, Moment) else Moment(step)
     terms = accumulate(method, model, batch, moment, backward or Tensor.backward)

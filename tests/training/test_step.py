@@ -1,0 +1,286 @@
+"""One step: its terms and gradients, edits in time, and nothing left behind when a pass raises."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import uegr
+from families import tiny
+from uegr.methods import Method, Objective, fgm, rat, rat_su, vanilla
+from uegr.methods import uegr as uegr_method
+from uegr.pieces.schedule import Moment
+from uegr.training.step import accumulate, edit_gradients, finish_update, total, trainable
+
+
+def batch_for(model: nn.Module) -> dict[str, Tensor]:
+    ids = torch.tensor([[6, 7, 8, 9], [9, 8, model.config.pad_token_id, model.config.pad_token_id], [5, 6, 6, 7]])
+    mask = (ids != model.config.pad_token_id).long()
+    if model.config.model_type == "xlnet":
+        ids, mask = ids.flip(1), mask.flip(1)
+    return {"input_ids": ids, "attention_mask": mask, "labels": torch.tensor([0, 1, 1])}
+
+
+def gradients(model: nn.Module) -> dict[str, Tensor]:
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def test_vanilla_is_one_plain_backward() -> None:
+    model, _ = tiny("bert")
+    batch = batch_for(model)
+    torch.manual_seed(0)
+    terms = uegr.backward(vanilla(), model.train(), batch)
+    found = gradients(model)
+    model.zero_grad()
+    torch.manual_seed(0)
+    loss = model(**batch).loss
+    loss.backward()
+    assert terms == {"task": loss.item()}
+    assert all(torch.equal(found[name], gradient) for name, gradient in gradients(model).items())
+
+
+def test_gradients_add_up_and_the_terms_are_those_of_the_step() -> None:
+    model, _ = tiny("bert")
+    batch = batch_for(model)
+    method = uegr_method(selective_update=False)
+    torch.manual_seed(0)
+    terms = uegr.backward(method, model.train(), batch)
+    once = gradients(model)
+    assert terms.keys() == {"task", "adversarial", "divergence"}
+    assert all(isinstance(value, float) for value in terms.values())
+    torch.manual_seed(0)
+    uegr.backward(uegr_method(selective_update=False), model, batch)
+    for name, gradient in gradients(model).items():
+        torch.testing.assert_close(gradient, 2 * once[name])
+
+
+def test_an_own_backward_is_used_for_every_loss() -> None:
+    model, _ = tiny("bert")
+    seen: list[Tensor] = []
+
+    def scaled(loss: Tensor) -> None:
+        seen.append(loss.detach())
+        (loss * 3).backward()
+
+    torch.manual_seed(0)
+    uegr.backward(fgm(), model.train(), batch_for(model), backward=scaled)
+    tripled = gradients(model)
+    model.zero_grad()
+    torch.manual_seed(0)
+    terms = uegr.backward(fgm(), model, batch_for(model))
+    assert [loss.item() for loss in seen] == pytest.approx(list(terms.values()))
+    for name, gradient in gradients(model).items():
+        torch.testing.assert_close(tripled[name], 3 * gradient)
+
+
+def test_the_edit_comes_after_the_last_backward_and_follows_the_moment() -> None:
+    model, _ = tiny("bert")
+    batch = batch_for(model)
+
+    def masked(step: int | Moment) -> dict[str, Tensor]:
+        model.zero_grad()
+        torch.manual_seed(0)
+        uegr.backward(uegr_method(), model.train(), batch, step=step)
+        return gradients(model)
+
+    first, again, other = masked(3), masked(Moment(3, total=9)), masked(4)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+    model.zero_grad()
+    torch.manual_seed(0)
+    accumulate(uegr_method(), model, batch, Moment(3), Tensor.backward)
+    whole = gradients(model)
+    edit_gradients(uegr_method(), model, Moment(3))
+    assert all(torch.equal(first[name], gradient) for name, gradient in gradients(model).items())
+    assert any(not torch.equal(first[name], whole[name]) for name in whole)
+
+
+@pytest.mark.parametrize("method", [uegr_method(), rat(), uegr_method(split=3), vanilla()], ids=repr)
+def test_all_but_the_last_backward_run_without_synchronising(method: Method) -> None:
+    model, _ = tiny("bert")
+    inside, marks = [False], []
+
+    @contextmanager
+    def no_sync() -> Iterator[None]:
+        inside[0] = True
+        yield
+        inside[0] = False
+
+    def backward(loss: Tensor) -> None:
+        marks.append(inside[0])
+        loss.backward()
+
+    handle = model.register_forward_pre_hook(lambda module, inputs: marks.append(inside[0]))
+    accumulate(method, model.train(), batch_for(model), Moment(), backward, no_sync)
+    handle.remove()
+    yields = method.objective.yields
+    assert marks == [True] * 2 * (yields - 1) + [False] * 2  # forward and backward alike
+
+
+class Miscounting(Objective):
+    """Says that it yields twice."""
+
+    yields = 2
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def losses(self, model: nn.Module, batch: Any) -> Iterator[dict[str, Tensor]]:
+        for _ in range(self.times):
+            yield {"task": model(**batch).loss}
+
+
+@pytest.mark.parametrize(("times", "line"), [(1, "yields 2 times, and stopped earlier"), (3, "2 times, and went on")])
+def test_a_method_that_miscounts_its_yields_is_told(times: int, line: str) -> None:
+    model, _ = tiny("bert")
+    with pytest.raises(TypeError, match=line):
+        uegr.backward(Method(Miscounting(times)), model, batch_for(model))
+
+
+def test_a_single_term_is_left_as_it_is() -> None:
+    loss = torch.tensor(1.5)
+    assert total({"task": loss}) is loss
+    assert total({"a": loss, "b": torch.tensor(2.0)}).item() == 3.5
+
+
+def test_only_what_is_trained_is_edited() -> None:
+    model, _ = tiny("bert")
+    for parameter in model.bert.embeddings.parameters():
+        parameter.requires_grad_(False)
+    torch.manual_seed(0)
+    uegr.backward(uegr_method(alpha=0.5), model.train(), batch_for(model))
+    assert not any(name.startswith("bert.embeddings") for name in trainable(model))
+    assert all(p.grad is None for p in model.bert.embeddings.parameters())
+    assert any((p.grad == 0).any() for p in trainable(model).values())
+
+
+def test_finish_update_masks_the_optimizers_step() -> None:
+    model, _ = tiny("bert")
+    batch = batch_for(model)
+    method = uegr_method(rescale="update", alpha=0.95)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    torch.manual_seed(0)
+    uegr.backward(method, model.train(), batch)
+    optimizer.step()
+    finish_update(method, model)
+    moved = {name: p.detach() - before[name] for name, p in model.named_parameters()}
+    whole = gradients(model)
+    kept = sum(int((m != 0).sum()) for m in moved.values()) / sum(int((g != 0).sum()) for g in whole.values())
+    assert 0.2 < kept < 0.9
+    finish_update(vanilla(), model)
+
+
+def test_a_loop_that_forgets_to_finish_the_update_is_told() -> None:
+    model, _ = tiny("bert")
+    method = uegr_method(rescale="update")
+    uegr.backward(method, model.train(), batch_for(model))
+    with pytest.raises(ValueError, match=r"expected finish_update\(method, model\) after every step of the optimizer"):
+        uegr.backward(method, model, batch_for(model), step=1)
+
+
+class Broken(RuntimeError):
+    pass
+
+
+def snapshot(model: nn.Module) -> dict[str, Any]:
+    """Everything about a model that a step may touch, apart from gradients."""
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return {
+        "weights": {name: value.clone() for name, value in model.state_dict().items()},
+        "hooks": {(name, kind): list(getattr(m, kind)) for name, m in model.named_modules() for kind in hooks},
+        "own": {name: {k: v for k, v in vars(m).items() if callable(v)} for name, m in model.named_modules()},
+        "rates": {name: m.p for name, m in model.named_modules() if isinstance(m, nn.Dropout)},
+        "training": {name: m.training for name, m in model.named_modules()},
+        "requires": {name: p.requires_grad for name, p in model.named_parameters()},
+        "parameter hooks": {name: p._backward_hooks for name, p in model.named_parameters()},
+    }
+
+
+def assert_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
+    weights, found = before.pop("weights"), after.pop("weights")
+    assert weights.keys() == found.keys()
+    assert all(torch.equal(found[name], value) for name, value in weights.items())
+    assert after == before
+
+
+METHODS = [
+    uegr_method(),
+    uegr_method(clean_dropout="adaptive", rates=(0.2, 0.3), split=2),
+    rat(rates=(0.1, 0.2), epsilons=(0.5, 1.0)),
+    rat_su(),
+    fgm(norm="matrix"),
+    vanilla(),
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("family", ["bert", "xlnet", "bilstm"])
+def test_a_step_leaves_everything_as_it_was(method: Method, family: str) -> None:
+    model, _ = tiny(family)
+    before = snapshot(model.train())
+    uegr.backward(method, model, batch_for(model))
+    assert_unchanged(before, snapshot(model))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.parametrize("place", ["forward", "backward", "between"])
+def test_an_exception_in_any_pass_leaves_everything_as_it_was(method: Method, place: str) -> None:
+    """In the forward of a pass behind its embedding and dropout; inside autograd; and where a loss is handed over."""
+    for failing in range(method.objective.yields):
+        model, _ = tiny("bert")
+        counted = {"forward": -1, "backward": -1}
+        middle = model.bert.encoder.layer[1]
+        own = middle.forward
+
+        def fragile(*args: Any, own: Any = own, counted: dict = counted, failing: int = failing, **more: Any) -> Any:
+            counted["forward"] += 1
+            if place == "forward" and counted["forward"] == failing:
+                raise Broken
+            output = own(*args, **more)
+            values = output if isinstance(output, Tensor) else output[0]
+            if place == "backward" and counted["forward"] == failing:
+                values.register_hook(lambda gradient: (_ for _ in ()).throw(Broken()))
+            return output
+
+        def hand_over(loss: Tensor, counted: dict = counted, failing: int = failing) -> None:
+            counted["backward"] += 1
+            if place == "between" and counted["backward"] == failing:
+                raise Broken
+            loss.backward()
+
+        middle.forward = fragile
+        before, state = snapshot(model.train()), method.state_dict()
+        with pytest.raises(Broken):
+            uegr.backward(method, model, batch_for(model), backward=hand_over)
+        assert_unchanged(before, snapshot(model))
+        if failing == 0:  # a later pass fails when the clean one has taught its ranks
+            assert method.state_dict().keys() == state.keys()
+            assert all(torch.equal(value, state[name]) for name, value in method.state_dict().items())
+
+
+def test_after_an_exception_the_next_step_is_as_if_nothing_had_been() -> None:
+    model, _ = tiny("bert")
+    batch = batch_for(model)
+    torch.manual_seed(1)
+    uegr.backward(uegr_method(), model.train(), batch)
+    expected = gradients(model)
+    model.zero_grad()
+    method = uegr_method()
+    for number in (0, 1):
+        losses = iter(range(9))
+
+        def fail(loss: Tensor, losses: Any = losses, number: int = number) -> None:
+            if next(losses) == number:
+                raise Broken
+            loss.backward()
+
+        with pytest.raises(Broken):
+            uegr.backward(method, model, batch, backward=fail)
+    model.zero_grad()
+    torch.manual_seed(1)
+    uegr.backward(method, model, batch)
+    assert all(torch.equal(expected[name], gradient) for name, gradient in gradients(model).items())
