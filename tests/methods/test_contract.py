@@ -1,6 +1,7 @@
 """The contract that every entry of METHODS is held to, one step at a time; adding a method adds it here.
 
-test_contract_trainer.py and test_contract_processes.py go on with whole trainings, test_references.py with equations.
+test_contract_trainer.py and test_contract_processes.py go on with whole trainings, test_limits.py and
+test_references.py with equations.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from tiny_models import (
     step,
     tagger,
     token_labels,
-    vanilla_gradients,
+    unless_refused,
     writer,
 )
 from torch import Tensor, nn
@@ -35,41 +36,6 @@ from uegr.pieces.schedule import Moment
 
 every_method = pytest.mark.parametrize("name", METHODS)
 both_moments = pytest.mark.parametrize("moment", [EARLY, LATE], ids=["first", "later"])
-
-# The options at which each method is plain fine-tuning, and how many times its gradient.
-LIMITS: dict[str, list[tuple[dict[str, Any], float]]] = {
-    "vanilla": [({}, 1), ({"dropout": 0.0}, 1)],
-    "fgm": [({"epsilon": 0.0}, 2)],
-    "pgd": [({"epsilon": 0.0}, 2)],
-    "rdrop": [({"alpha": 0.0}, 1), ({}, 1)],  # without dropout both sub-models agree
-    "freelb": [({"epsilon": 0.0}, 1)],
-    "sam": [({"rho": 0.0}, 1)],
-    "awp": [({"gamma": 0.0, "epsilon": 0.0}, 1)],
-    "neftune": [({"alpha": 0.0}, 1)],
-    "r3f": [({"strength": 0.0}, 1), ({"sigma": 0.0}, 1)],
-    "smart": [({"smoothness": 0.0, "proximal": 0.0}, 1), ({"epsilon": 0.0}, 1)],
-    "lpft": [({"probing": 0.0}, 1), ({"probing": 0.5}, 1)],  # at a step past the probing
-    "rat": [({"epsilon": 0.0}, 2)],
-    "rat_su": [({"epsilon": 0.0, "alpha": 0.0, "beta": 1e12}, 2)],  # every entry but the zeros is kept
-    "uegr": [({"epsilon": 0.0, "spread": 0.0, "selective_update": False}, 2)],
-    "wcons": [({"strength": 0.0, "anneal": "constant"}, 1)],
-    "child_f": [({"p": 1.0}, 1)],
-    "child_d": [({"p": 1.0}, 1)],
-    "mixout": [({"p": 0.0}, 1)],
-    "ascc": [({"beta": 0.0}, 1)],
-    "rift": [({"alpha": 0.0, "beta": 0.0}, 1)],
-    "adv_ptwd": [({"beta": 0.0, "strength": 0.0}, 1)],
-    "adv_mixout": [({"beta": 0.0, "p": 0.0}, 1)],
-    "roast": [({"epsilon": 0.0}, 2)],  # in the first epoch, before anything is masked
-}
-
-
-# What has no meaning: these methods must say so.
-REFUSALS: dict[str, set[str]] = {
-    "regression": {"rift"},  # no classes to contrast within
-    "token classification": {"rift"},
-    "causal language model": {"rift", "lpft"},  # its head is its word vectors
-}
 
 # A task of forty steps wants earlier ends of schedules, and weights of the order of the task's own.
 LEARNS: dict[str, dict[str, Any]] = {
@@ -192,19 +158,6 @@ def same(after: dict[str, Any], before: dict[str, Any]) -> None:
 
 
 @every_method
-def test_its_limits_are_plain_fine_tuning(name: str) -> None:
-    assert name in LIMITS, f"say in LIMITS which options of {name} are plain fine-tuning, or a multiple of it"
-    for options, times in LIMITS[name]:
-        model = classifier(dropout=False, dtype=torch.float64)
-        batch = batch_for(model)
-        method = prepared(made(name, **options), model, batch)
-        step(method, model, batch)
-        actual = gradients(model)
-        for parameter, gradient in vanilla_gradients().items():
-            torch.testing.assert_close(actual[parameter], times * gradient, rtol=1e-9, atol=1e-12, msg=f"{parameter}")
-
-
-@every_method
 def test_declared_passes_are_counted_passes(name: str, monkeypatch: Any) -> None:
     model, batch, method = ready(name)
     rows = {"forward": 0, "backward": 0}
@@ -306,18 +259,6 @@ def test_other_tasks_than_classification(name: str, task: str) -> None:
     finite(model)
     assert all(torch.isfinite(value) for value in terms.values())
     assert any(weight.grad is not None and weight.grad.any() for weight in model.parameters())
-
-
-@contextmanager
-def unless_refused(name: str, task: str) -> Iterator[None]:
-    """A refusal that REFUSALS expects is a skip with the reason that the method gives; any other is a failure."""
-    if name not in REFUSALS.get(task, ()):
-        yield
-        return
-    with pytest.raises(ValueError, match=r"expected .* got .*;") as refusal:
-        yield
-    print(f"{name} refuses {task}: {refusal.value}")
-    pytest.skip(f"{name} refuses {task}: {refusal.value}")
 
 
 def other_task(task: str) -> tuple[nn.Module, dict[str, Tensor]]:

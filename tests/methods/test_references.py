@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step
+from tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step, unless_refused
 from torch import Tensor
 
 from uegr.methods import METHODS
@@ -35,7 +35,7 @@ def test_the_gradient_equals_the_papers_equations(name: str, labels: int) -> Non
             gradient, wanted, rtol=TOLERANCE, atol=TOLERANCE, msg=lambda text, where=parameter: f"{where}: {text}"
         )
     if name != "vanilla":  # or the comparison would show nothing
-        assert max(float((actual[key] - plain[key]).abs().max()) for key in actual) > 1e-3
+        assert max(float((actual[key] - plain[key]).abs().max()) for key in plain) > 1e-3
 
 
 def both(name: str, labels: int) -> tuple[dict[str, Tensor], dict[str, Tensor], dict[str, Tensor]]:
@@ -43,10 +43,8 @@ def both(name: str, labels: int) -> tuple[dict[str, Tensor], dict[str, Tensor], 
     model = classifier(labels=labels, dtype=torch.float64)
     batch = batch_for(model, labels)
     method = made(name, **OPTIONS.get(name, {}))
-    try:
+    with unless_refused(name, "regression" if labels == 1 else "classification"):
         prepared(method, model, batch)
-    except ValueError as refusal:
-        pytest.skip(f"{name} refuses: {refusal}")
     torch.manual_seed(0)
     expected = REFERENCES[name](copy.deepcopy(model), batch, dict(method.options))
     torch.manual_seed(0)
