@@ -2,12 +2,13 @@
 
 import numpy as np
 import torch
-from families import tiny
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
+
+from families import tiny
 
 
 def tokenizer_for(model, special=True):

@@ -1,5 +1,6 @@
 """The curve against a literal float64 transcription, its laws, and what it must leave alone."""
 
+import numpy as np
 import pytest
 import torch
 from subjects import own_labels, some_rows, subject
@@ -8,7 +9,7 @@ from transformers import PreTrainedModel
 from uegr.errors import InputError
 from uegr.evaluation import perturbation_curve
 from uegr.evaluation.batches import texts_of
-from uegr.evaluation.perturbation import Search, Subject, checked_labels, surviving
+from uegr.evaluation.perturbation import Search, Subject, checked_labels, random_start, surviving
 
 EPSILONS = [0.0, 0.2, 0.5, 3.0]
 
@@ -71,24 +72,87 @@ def test_more_steps_or_restarts_never_find_less_and_pgd_not_less_than_fgm(family
     assert found[4, 3].sum() > one.sum() or family == "bilstm"  # nearly linear: one step finds all there is
 
 
+def visited(monkeypatch, model, tokenizer, rows, **settings):
+    """Every delta at which PGD looks, in order, with its batch's mask; no row is ever broken, so none is skipped."""
+    from uegr.evaluation import perturbation
+
+    seen = []
+
+    def watch(model, batch, labels, delta):
+        _, gradient = real(model, batch, labels, delta)
+        seen.append((delta.detach().clone(), batch["attention_mask"]))
+        return np.ones(len(labels), dtype=bool), gradient
+
+    real = perturbation.ascent
+    with monkeypatch.context() as patch:
+        patch.setattr(perturbation, "ascent", watch)
+        patch.setattr(perturbation, "hits", lambda model, batch, labels, delta: np.ones(len(labels), dtype=bool))
+        right_rows(model, tokenizer, rows, Search("pgd", **settings))
+    return seen[2:]  # two batches: their clean gradients come first
+
+
+def test_more_steps_and_restarts_visit_the_same_points_and_further_ones(monkeypatch):
+    model, tokenizer = subject()
+    rows = some_rows(16)
+    grid = [(1, 1), (4, 1), (1, 3), (4, 3)]
+    points = {
+        (steps, restarts): visited(monkeypatch, model, tokenizer, rows, steps=steps, restarts=restarts)
+        for steps, restarts in grid
+    }
+    for settings in grid:
+        assert len(points[settings]) == 2 * settings[1] * (settings[0] + 1)
+        wider = {delta.numpy().tobytes() for delta, _ in points[4, 3]}
+        assert all(delta.numpy().tobytes() in wider for delta, _ in points[settings])
+    assert len({delta.numpy().tobytes() for delta, _ in points[4, 3]}) == len(points[4, 3])
+
+
 def test_every_point_of_pgd_is_inside_the_ball_and_off_the_padding(monkeypatch):
+    model, tokenizer = subject()
+    seen = visited(monkeypatch, model, tokenizer, some_rows(16), steps=4, restarts=2)
+    norms = torch.cat([delta.flatten(1).norm(dim=1) for delta, _ in seen])
+    assert norms.max() <= 0.3 * (1 + 1e-5)
+    assert norms.min() > 0.1
+    assert any((mask == 0).any() for _, mask in seen)
+    assert all((delta[mask == 0] == 0).all() for delta, mask in seen)
+
+
+def test_a_row_that_was_broken_once_stays_broken(monkeypatch):
     from uegr.evaluation import perturbation
 
     model, tokenizer = subject()
-    seen = []
-    real = perturbation.ascent
+    script = iter([[1, 1, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]])  # two restarts of one step: look, step, look
+    monkeypatch.setattr(
+        perturbation,
+        "ascent",
+        lambda model, batch, labels, delta: (np.array(next(script), dtype=bool), torch.ones_like(delta)),
+    )
+    batch = dict(tokenizer(["w5", "w6", "w7"], return_tensors="pt"))
+    search = Search("pgd", steps=1, restarts=2)
+    right = perturbation.climbed(model, batch, torch.zeros(3), np.arange(3), 0.3, search)
+    assert right.tolist() == [False, False, True]
 
-    def watch(model, batch, labels, delta):
-        seen.append((delta.detach().clone(), batch["attention_mask"]))
-        return real(model, batch, labels, delta)
 
-    monkeypatch.setattr(perturbation, "ascent", watch)
-    rows = own_labels(model, tokenizer, some_rows(16))
-    perturbation_curve(model, tokenizer, rows, epsilons=[0.25], attack="pgd", steps=4, restarts=2, batch_size=8)
-    norms = torch.cat([delta.flatten(1).norm(dim=1) for delta, _ in seen])
-    assert norms.max() <= 0.25 * (1 + 1e-5)
-    assert (norms > 0.2).any()
-    assert all((delta[mask == 0] == 0).all() for delta, mask in seen)
+def test_a_row_that_is_wrong_already_is_not_mended_by_the_perturbation(monkeypatch):
+    from uegr.evaluation import perturbation
+
+    model, tokenizer = subject()
+    rows = own_labels(model, tokenizer, some_rows(4))
+    rows[1]["label"] = 1 - rows[1]["label"]
+    monkeypatch.setattr(perturbation, "hits", lambda model, batch, labels, delta: np.ones(len(labels), dtype=bool))
+    assert right_rows(model, tokenizer, rows, Search())[0].tolist() == [True, False, True, True]
+
+
+def test_random_starts_depend_on_the_row_and_the_restart_alone():
+    model, tokenizer = subject()
+
+    def start(texts, rows, restart=0):
+        batch = dict(tokenizer(texts, padding=True, return_tensors="pt"))
+        return random_start(model, batch, np.array(rows), 0.3, Search("pgd"), restart)
+
+    narrow, wide = start(["w8"], [9]), start(["w5 w6 w7 w8", "w8"], [4, 9])
+    assert torch.equal(narrow[0, :3], wide[1, :3])
+    assert not torch.equal(narrow[0, :3], start(["w8"], [8])[0, :3])
+    assert not torch.equal(narrow[0, :3], start(["w8"], [9], restart=1)[0, :3])
 
 
 def test_a_row_s_fate_does_not_depend_on_its_company():
@@ -96,8 +160,7 @@ def test_a_row_s_fate_does_not_depend_on_its_company():
     rows = own_labels(model, tokenizer, some_rows(12))
     search = Search("pgd", steps=3, restarts=2)
     together = right_rows(model, tokenizer, rows, search)[0]
-    first = right_rows(model, tokenizer, rows[:5], search)[0]
-    assert (together[:5] == first).all()
+    assert (together[:5] == right_rows(model, tokenizer, rows[:5], search)[0]).all()
     assert 0 < together.sum() < 12
 
 
