@@ -1,6 +1,8 @@
 """The engine: the same results however searches are interleaved, cut short, or interrupted; and nothing asked twice."""
 
 import json
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from uegr.attacks import AttackStopped, Example, attack
 from uegr.attacks.outcome import Outcome
 from uegr.attacks.pwws import PWWS
+from uegr.attacks.search import Attempt, Queries
 from uegr.errors import InputError
 
 SMALL = {"population": 6, "iterations": 3}
@@ -268,3 +271,30 @@ def test_progress_is_drawn_only_when_asked_for(capsys):
     drawn = capsys.readouterr().err
     assert "4/4" in drawn
     assert f"{flips} flipped" in drawn
+
+
+@dataclass(frozen=True)
+class FirstWord:
+    """The attack of one's own in docs/attacks.md."""
+
+    name: ClassVar[str] = "first-word"
+    lexical: ClassVar[bool] = True
+
+    def scorers(self):
+        return {}
+
+    def __call__(self, target, surface, random):
+        others = surface.substitutes(target.words.words[0])
+        if not others:
+            return None
+        texts = [target.words.swapped(0, other) for other in others]
+        scores = yield Queries([target.of(text) for text in texts])
+        best = scores[:, target.label].argmin()
+        return Attempt(texts[best].text, scores[best])
+
+
+def test_an_attack_of_ones_own():
+    given = own_labels(bag, ["Film of the year", "Zzz film"])
+    results = attack(bag, given, FirstWord(), surface=tiny({"film": ["movie"]}))
+    assert results.summary.attack == "first-word"
+    assert [outcome.found for outcome in results.outcomes] == ["Movie of the year", None]

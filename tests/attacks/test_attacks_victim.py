@@ -11,6 +11,7 @@ from transformers import BertConfig, BertForSequenceClassification
 from uegr.attacks import Victim, attack
 from uegr.attacks.catalogue import make
 from uegr.attacks.fluency import fluency
+from uegr.attacks.similarity import embedded
 from uegr.attacks.victim import DECIMALS
 from uegr.errors import InputError
 
@@ -115,3 +116,12 @@ def test_fluency_of_a_causal_model():
         logs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
         literal = sum(float(logs[at, ids[at + 1]]) for at in range(len(ids) - 1)) / (len(ids) - 1)
         assert float(value) == pytest.approx(literal, abs=1e-5)
+
+
+def test_sentence_vectors_are_means_over_tokens():
+    texts = ["a fine film", "fine", "the story is dull and the acting seems weak"]
+    found = embedded(texts, bert().base_model.eval(), tokenizer(), rows=2)
+    for text, vector in zip(texts, found, strict=True):
+        with torch.inference_mode():
+            states = bert().base_model(**tokenizer()(text, return_tensors="pt")).last_hidden_state[0]
+        assert torch.allclose(vector, states.mean(0), atol=1e-9)
