@@ -1,7 +1,14 @@
 """R-AT with UEGR's selective update: the ablation row "R-AT-SU" of UEGR's table IV.
 
-Sun et al., "Unified enhancement of the generalization and robustness of language models via bi-stage optimization".
-The forward stage is `rat` with all its options, the backward stage is `uegr`'s; see both for equations and sources.
+Sun, Yin, Zhao, Zhang, Liu and Chen, "Unified enhancement of the generalization and robustness of language models via
+bi-stage optimization", arXiv 2503.16550, section VI.C.
+
+    L = CE(x) + (1/K) sum_k CE_k(x + delta) + consistency_weight * mean over pairs of KL_sym(P_l, P_k)      as in `rat`
+    theta <- theta - eta m * grad / p,  m ~ Bernoulli(p(theta))                                             as in `uegr`
+
+The forward stage is `rat` with all its options (its `alpha` is called `consistency_weight` here), the backward stage is
+`uegr`'s with its `alpha` and `beta`; see both for their defaults, sources and deviations. The paper names this row and
+gives no settings for it. Passes as in `rat`.
 """
 
 from uegr.methods.contract import Method, configured
