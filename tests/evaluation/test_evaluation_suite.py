@@ -80,13 +80,16 @@ def test_shift_translates_answers_and_leaves_out_what_no_answer_can_mean():
     found = shift(model, tokenizer, other(data, ours, task="nli"))
 
     kept = [row for row in rows if row["label"] < 2]
-    answers = probabilities(model, tokenizer, [row["text"] for row in kept]).argmax(1)
+    said = probabilities(model, tokenizer, [row["text"] for row in kept])
+    answers, confidence = said.argmax(1), said.max(1)
     translated = np.where(answers == 0, 1, 0)
     right = translated == [row["label"] for row in kept]
     assert 0 < right.mean() < 1
     assert found["accuracy"].value == pytest.approx(right.mean())
     assert found["accuracy"].n == len(kept) < 40
-    assert 0 <= found["ece"].value <= 1
+    bins = [(confidence > k / 15) & (confidence <= (k + 1) / 15) for k in range(15)]
+    ece = sum(inside.mean() * abs(right[inside].mean() - confidence[inside].mean()) for inside in bins if inside.any())
+    assert found["ece"].value == pytest.approx(ece)
 
 
 def test_shift_of_a_regression_has_its_own_metrics():
@@ -217,7 +220,7 @@ def test_cards_name_the_sets_and_what_is_not_here_is_left_out_with_a_reason(monk
     monkeypatch.setattr(
         suite, "other", lambda source, *values, **more: real(found if source == "here" else source, *values, **more)
     )
-    quick = {"curves": False, "landscape": False}
+    quick = {"curves": (), "landscape": False}
     result = evaluate(model, tokenizer, data_of(some_rows(6)), shift=None, **quick)
     assert list(result["shift"]) == ["here"]
     assert list(result["left_out"]) == ["gone"]
@@ -228,7 +231,7 @@ def test_cards_name_the_sets_and_what_is_not_here_is_left_out_with_a_reason(monk
 
 def test_rows_bounds_every_set():
     model, tokenizer = subject()
-    quick = {"curves": False, "landscape": False, "rows": 7}
+    quick = {"curves": (), "landscape": False, "rows": 7}
     result = evaluate(model, tokenizer, data_of(some_rows(20)), shift=[data_of(some_rows(20), "tweets")], **quick)
     assert result["clean"]["accuracy"]["n"] == 7
     assert result["shift"]["tweets"]["accuracy"]["n"] == 7
