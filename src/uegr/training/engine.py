@@ -106,6 +106,14 @@ class RobustTrainer(Trainer):
             terms = accumulate(self.method, model, batch, self.moment(), backward, no_sync)
         return self._note(terms, share)
 
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> Any:
+        """Counted for every model: transformers asks only for those whose loss takes the number."""
+        accepts, self.model_accepts_loss_kwargs = self.model_accepts_loss_kwargs, True
+        try:
+            return super()._get_num_items_in_batch(batch_samples, device)
+        finally:
+            self.model_accepts_loss_kwargs = accepts
+
     def _share(self, batch: dict[str, Any], num_items: Any) -> Tensor | float | None:
         """This micro-batch's weight in the step's mean; None is exactly 1."""
         if self.current_gradient_accumulation_steps == 1 and self.args.world_size == 1:
