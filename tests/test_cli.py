@@ -82,8 +82,9 @@ def test_evaluate_measures_and_keeps_the_figures(finished):
     figures = json.loads(out)
     assert code == 0
     assert figures["clean"]["accuracy"]["n"] == 24
-    assert figures["perturbation"][0]["epsilon"] == 0.0
-    assert figures["perturbation"][0]["accuracy"] == figures["clean"]["accuracy"]["value"]
+    first = figures["perturbation"]["fgm"]["points"][0]
+    assert (first["epsilon"], first["accuracy"]) == (0.0, figures["clean"]["accuracy"]["value"])
+    assert 0 <= figures["calibration"]["ece"]["value"] <= 1
     assert json.loads((finished / "result.json").read_text())["evaluation"] == figures
     code, out, _ = uegr("evaluate", finished, "--quiet")
     assert code == 0

@@ -229,6 +229,12 @@ def test_cards_name_the_sets_and_what_is_not_here_is_left_out_with_a_reason(monk
         evaluate(model, tokenizer, data_of(some_rows(6)), shift=["gone"], **quick)
 
 
+def test_an_unknown_curve_is_refused_at_once():
+    model, tokenizer = subject()
+    with pytest.raises(InputError, match="unknown curve 'pgdd'; did you mean pgd"):
+        evaluate(model, tokenizer, data_of(some_rows(2)), curves=["pgdd"])
+
+
 def test_rows_bounds_every_set():
     model, tokenizer = subject()
     quick = {"curves": (), "landscape": False, "rows": 7}

@@ -28,7 +28,7 @@ def attack_run(
 ) -> Results:
     """Attack `examples` held-out rows of the run's own data set, or of another; the same rows for every run."""
     run = Finished(folder)
-    data = run.data(dataset)
+    data = run.held_out_data() if dataset is None else run.data(dataset)
     rows = held_out(data)
     chosen = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)
     victim = Victim(run.model, run.tokenizer, max_length=run.max_length)

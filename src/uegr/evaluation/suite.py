@@ -12,7 +12,7 @@ import numpy as np
 from torch import nn
 
 from uegr.data import Data, evaluation_sets, load
-from uegr.errors import InputError
+from uegr.errors import InputError, did_you_mean
 from uegr.evaluation.anomaly import anomaly as detection
 from uegr.evaluation.anomaly import confidence
 from uegr.evaluation.batches import Progress, Rows, labels_of, texts_of
@@ -27,6 +27,7 @@ from uegr.evaluation.similarity import layer_similarity, weight_distance
 from uegr.pieces.embedding import unwrapped
 
 PAPER_EPSILONS = (0.01, 0.25, 0.5)  # UEGR fig. 2b
+GRIDS = {"fgm": EPSILONS, "pgd": (0.0, *PAPER_EPSILONS)}  # every epsilon of PGD costs dozens of passes
 Stage = Callable[[str, int, int], None]  # what is measured, how many are done, of how many
 Sets = Sequence[str | Data] | None  # None: every card that says it tests this task
 
@@ -67,7 +68,7 @@ def evaluate(
     shift: Sets = (),
     adversarial: Sets = (),
     anomaly: Sets = (),
-    curves: bool = True,
+    curves: Sequence[str] = ("fgm", "pgd"),
     landscape: bool = True,
     rows: int | None = None,
     costly_rows: int | None = 200,
@@ -78,9 +79,13 @@ def evaluate(
 ) -> dict[str, Any]:
     """Measure a model on its own held-out data and on other sets: names or `Data`; None takes what the cards name.
 
-    `rows` bounds the rows of each set; `costly_rows` those of PGD, input gradients and sharpness. `progress(stage,
-    done, total)` is told of everything. A set that a card names and that is not to be had here is in `left_out`.
+    `curves` are the attacks on the embedded input. `rows` bounds the rows of each set; `costly_rows` those of PGD, input
+    gradients and sharpness. `progress(stage, done, total)` is told of everything. A set that a card names and that is
+    not to be had here is in `left_out`.
     """
+    for attack in curves:
+        if attack not in GRIDS:
+            raise InputError(f"unknown curve {attack!r}; {did_you_mean(attack, GRIDS)}")
     run = Run(model, tokenizer, data, batch_size, max_length, rows, costly_rows, seed, progress)
     others = {kind: labelled_sets(run, kind, sets) for kind, sets in (("shift", shift), ("adversarial", adversarial))}
     outliers = outlier_sets(run, anomaly)  # all of them are looked for before anything slow begins
@@ -116,14 +121,13 @@ def own_data(run: Run) -> dict[str, Any]:
     return {"data": run.data.name, "split": splits[0], "clean": first, "other_splits": figures, **parts}
 
 
-def classifier_only(run: Run, outliers: Sequence[Other], curves: bool) -> dict[str, Any]:
+def classifier_only(run: Run, outliers: Sequence[Other], curves: Sequence[str]) -> dict[str, Any]:
     """What a regression does not have."""
     result: dict[str, Any] = {"anomaly": {}}
     for one in outliers:
         outside = confidence(run.probabilities(one.name, one.rows))
         result["anomaly"][one.name] = jsons(detection(confidence(run.own), outside, seed=run.seed))
-    if curves:
-        result["perturbation"] = {"fgm": curve(run, "fgm", EPSILONS), "pgd": curve(run, "pgd", (0.0, *PAPER_EPSILONS))}
+    result["perturbation"] = {attack: curve(run, attack, GRIDS[attack]) for attack in curves}
     return result
 
 
@@ -216,7 +220,7 @@ def perspectives(result: Mapping[str, Any]) -> dict[str, float]:
     }
     if "calibration" in result:
         found["calibration"].append(result["calibration"]["ece"]["value"])
-    if not found["adversarial"] and "perturbation" in result:
+    if not found["adversarial"] and "pgd" in result.get("perturbation", {}):
         points = result["perturbation"]["pgd"]["points"]
         found["adversarial"] = [point["accuracy"] for point in points if point["epsilon"] > 0]
     return {name: float(np.mean(values)) for name, values in found.items() if values}

@@ -23,7 +23,7 @@ def write_page(path: Path, results: dict[str, dict[str, Any]]) -> Path:
         names=list(results),
         colours=dict(zip(results, COLOURS, strict=False)),
         rows=table_rows(figures),
-        chart=chart({name: result["evaluation"].get("perturbation", []) for name, result in results.items()}),
+        chart=chart({name: fgm_points(result) for name, result in results.items()}),
         configs={name: yaml.safe_dump(result["config"], sort_keys=False) for name, result in results.items()},
         results=results,
         machine=first["machine"],
@@ -33,22 +33,29 @@ def write_page(path: Path, results: dict[str, dict[str, Any]]) -> Path:
     return path
 
 
+def fgm_points(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The one-step curve, where it was measured."""
+    points: list[dict[str, Any]] = result["evaluation"].get("perturbation", {}).get("fgm", {}).get("points", [])
+    return points
+
+
 def table_rows(figures: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """A row a figure: its cells, whether the first and the other run's intervals overlap, and the rows behind it."""
     first = next(iter(figures.values()))
     rows = []
     for name, base in first.items():
         cells = [figure.get(name) for figure in figures.values()]
-        rows.append({"name": name, "n": base["n"], "cells": [cell(figure, base) for figure in cells]})
+        rows.append({"name": name, "n": base["n"], "cells": [cell(figure, base, "ECE" in name) for figure in cells]})
     return rows
 
 
-def cell(figure: dict[str, Any] | None, base: dict[str, Any]) -> dict[str, str]:
+def cell(figure: dict[str, Any] | None, base: dict[str, Any], less_is_more: bool) -> dict[str, str]:
     """The figure as text, and as `better` or `worse` only where the two 95% intervals are apart."""
     if figure is None or None in (figure["low"], figure["high"], base["low"], base["high"]):
         return {"text": percent(figure), "mark": ""}
-    mark = "better" if figure["low"] > base["high"] else "worse" if figure["high"] < base["low"] else ""
-    return {"text": percent(figure), "mark": mark}
+    above, below = figure["low"] > base["high"], figure["high"] < base["low"]
+    better, worse = (below, above) if less_is_more else (above, below)
+    return {"text": percent(figure), "mark": "better" if better else "worse" if worse else ""}
 
 
 def chart(curves: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:

@@ -24,11 +24,17 @@ def percent(figure: dict[str, Any] | None) -> str:
 def rows_of(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Every figure of a run by a name that a person reads, in the order of measuring."""
     rows = [(f"{metric}, {figures['split']}", figure) for metric, figure in figures["clean"].items()]
-    for point in figures.get("perturbation", []):
-        if point["epsilon"] > 0:
-            rows.append((f"accuracy, perturbed by {point['epsilon']:g}", point | {"value": point["accuracy"]}))
-    for name, scores in figures.get("shift", {}).items():
-        rows += [(f"{metric}, {name}", figure) for metric, figure in scores.items()]
+    for attack, curve in figures.get("perturbation", {}).items():
+        for point in curve["points"]:
+            if point["epsilon"] > 0:
+                rows.append((f"accuracy, {attack} within {point['epsilon']:g}", point | {"value": point["accuracy"]}))
+    for kind in ("shift", "adversarial"):
+        for name, scores in figures.get(kind, {}).items():
+            rows += [(f"{metric}, {name}", scores[metric]) for metric in figures["clean"] if metric in scores]
+    if "calibration" in figures:
+        rows.append(("calibration error (ECE)", figures["calibration"]["ece"]))
+    for name, scores in figures.get("anomaly", {}).items():
+        rows.append((f"AUROC against {name}", scores["auroc"]))
     return rows
 
 
