@@ -1,0 +1,55 @@
+"""Two processes under torchrun (gloo) end with bitwise equal replicas, and do what one process with both batches does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from replica import WAYS, train
+from safetensors.torch import load_file
+from torch import Tensor
+
+from families import tiny
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where two processes have written their weights."""
+    place = tmp_path_factory.mktemp("replicas")
+    paths = [str(HERE.parent / "models"), os.environ.get("PYTHONPATH", "")]
+    surroundings = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # on a free port
+    done = subprocess.run(
+        [sys.executable, *launch, str(HERE / "replica.py"), str(place)],
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return place
+
+
+def weights(folder: Path, way: str, rank: int) -> dict[str, Tensor]:
+    return load_file(folder / f"{way}-{rank}-of-2.safetensors")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_replicas_end_bitwise_equal(folder: Path, way: str) -> None:
+    first, second = (weights(folder, way, rank) for rank in range(2))
+    start = dict(tiny("bert", num_labels=3)[0].named_parameters())
+    assert first.keys() == second.keys() == start.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert any(not torch.equal(first[name].float(), start[name]) for name in first)
+
+
+@pytest.mark.parametrize("way", [name for name in WAYS if WAYS[name]["still"]])
+def test_two_processes_do_what_one_with_both_batches_does(folder: Path, way: str, tmp_path: Path) -> None:
+    alone = train(**WAYS[way] | {"times": 1}, folder=tmp_path, processes=1)
+    found = weights(folder, way, 0)
+    for name, weight in alone.named_parameters():
+        torch.testing.assert_close(found[name], weight.detach(), rtol=0, atol=1e-6, msg=lambda t, n=name: f"{n}: {t}")
