@@ -1,4 +1,4 @@
-"""Two processes under torchrun (gloo) end with bitwise equal replicas, and do what one process with both batches does."""
+"""Two processes under torchrun (gloo) end with bitwise equal replicas, and do what one with both batches does."""
 
 import os
 import subprocess
