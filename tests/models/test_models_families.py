@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from families import FAMILIES, tiny
 
 LENGTHS = (3, 5, 7)

@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 import torch
-from families import tiny
 from transformers import BertTokenizer
+
+from families import tiny
 
 SCRIPT = '''
 import hashlib, json, os, sys, threading

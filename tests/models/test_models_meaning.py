@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from sentences import CHINESE, ENGLISH
 
+from sentences import CHINESE, ENGLISH
 from uegr.models import cards, load
 
 PACKAGED = [name for name, card in cards().items() if card.sources]

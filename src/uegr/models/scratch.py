@@ -42,7 +42,6 @@ class ScratchEncoder(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
-        self.dropout = nn.Dropout(config.dropout)
 
     @abstractmethod
     def forward(self, input_ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], Tensor]: ...

@@ -2,9 +2,10 @@
 
     c_t = relu(W_w x_{t : t+w} + b_w),   z = W dropout(max_t c_t) + b,   windows w of 3, 4, 5 words, 100 filters each
 
-Deviations: windows may reach over a text's ends, where they see zeros (Kim pads as well), so that a text shorter than a
-window has features; the maximum runs over windows centred on a word of the text, so that logits do not depend on the
-padding; the embedded words are dropped out too, as in the other two models; no bound on the norm of the head's weights.
+Dropout is on the features only, as in the paper: on the embedded words as well it reached the same accuracy on 4,000
+rows of AG News in about twice the epochs. Deviations: windows may reach over a text's ends, where they see zeros (Kim
+pads as well), so that a text shorter than a window has features; the maximum runs over windows centred on a word of the
+text, so that logits do not depend on the padding; no bound on the norm of the head's weights.
 """
 
 from typing import Any
@@ -37,7 +38,7 @@ class TextCNNEncoder(ScratchEncoder):
 
     def forward(self, input_ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         embedded = self.embeddings(input_ids)
-        words = (self.dropout(embedded) * mask.unsqueeze(-1)).transpose(1, 2)
+        words = (embedded * mask.unsqueeze(-1)).transpose(1, 2)
         pairs = zip(self.convolutions, self.windows, strict=True)
         centred = [convolution(wide(words, window)) for convolution, window in pairs]
         features = torch.cat(centred, 1).relu() * mask.unsqueeze(1)

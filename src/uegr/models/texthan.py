@@ -98,6 +98,7 @@ class TextHANEncoder(ScratchEncoder):
     def __init__(self, config: TextHANConfig) -> None:
         super().__init__(config)
         self.size, self.length = 2 * config.hidden_size, config.sentence_length
+        self.dropout = nn.Dropout(config.dropout)
         self.ends = config.sentence_ends
         self.words = Bidirectional(nn.GRU, config.embedding_size, config.hidden_size)
         self.word_attention = Attention(self.size, config.attention_size)
