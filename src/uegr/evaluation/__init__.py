@@ -1,9 +1,11 @@
 """What is measured of a trained model: every figure with its number of examples and an interval.
 
-from uegr.evaluation import evaluate, perturbation_curve, probabilities, score
-score(["accuracy"], probabilities(model, tokenizer, texts), labels)
-perturbation_curve(model, tokenizer, rows, epsilons=(0.01, 0.25, 0.5), attack="pgd", restarts=5)
-evaluate(model, tokenizer, data, pretrained=before, shift=["snippets_tweets"], anomaly=["20newsgroups"])
+    from uegr.evaluation import evaluate, perturbation_curve, probabilities, score
+    score(["accuracy"], probabilities(model, tokenizer, texts), labels)
+    perturbation_curve(model, tokenizer, rows, epsilons=(0.01, 0.25, 0.5), attack="pgd", restarts=5)
+    evaluate(model, tokenizer, data, pretrained=before, shift=["snippets_tweets"], anomaly=["20newsgroups"])
+
+docs/evaluation.md says what each figure means.
 """
 
 from uegr.evaluation.anomaly import anomaly

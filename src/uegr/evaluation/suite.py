@@ -79,7 +79,7 @@ def evaluate(
 ) -> dict[str, Any]:
     """Measure a model on its own held-out data and on other sets: names or `Data`; None takes what the cards name.
 
-    `curves` are the attacks on the embedded input. `rows` bounds the rows of each set; `costly_rows` those of PGD, input
+    `curves` are attacks on the embedded input. `rows` bounds the rows of each set; `costly_rows` those of PGD, input
     gradients and sharpness. `progress(stage, done, total)` is told of everything. A set that a card names and that is
     not to be had here is in `left_out`.
     """
