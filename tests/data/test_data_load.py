@@ -118,6 +118,14 @@ def test_a_second_load_reads_no_rows(folder, monkeypatch):
     assert again.splits["train"]._fingerprint == first.splits["train"]._fingerprint
 
 
+def test_a_conversion_that_fails_half_way_leaves_nothing(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "fine", "label": "x"}\n' * 3000 + '{"text": "\\ud800", "label": "x"}\n')
+    with pytest.raises(InputError, match="line 3001"):
+        load(path)
+    assert not [found for found in (tmp_path / "cache").rglob("*") if found.suffix in (".arrow", ".partial")]
+
+
 def test_changed_content_is_read_again(folder):
     load(folder(train=["a,x", "b,y"]))
     assert load(folder(train=["a,x", "c,y"])).splits["train"]["text"][:] == ["a", "c"]
