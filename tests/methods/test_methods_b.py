@@ -8,9 +8,10 @@ import torch
 from reference_b import REFERENCES
 from tiny_models import EARLY, adapted, batch_for, classifier, gradients, made, prepared, step
 from torch import Tensor, nn
+from transformers import AutoModelForSequenceClassification, TrainingArguments
 
 import uegr
-from uegr import Moment, methods
+from uegr import Moment, RobustTrainer, methods
 from uegr.methods import Method
 from uegr.training.step import edit_gradients
 
@@ -308,10 +309,8 @@ def test_rift_s_checkpoint_has_its_heads_and_refuses_another_start() -> None:
     method = prepared(made("rift"), model, batch)
     shaken(method.objective.heads)
     state = method.state_dict()
-    assert (
-        sum(value.numel() for value in state.values())
-        < 3 + sum(weight.numel() for weight in method.objective.heads.parameters()) + 1
-    )  # and nothing of the frozen model
+    own = sum(weight.numel() for weight in method.objective.heads.parameters())
+    assert sum(value.numel() for value in state.values()) == own + 3  # three sums, and nothing of the frozen model
     again = classifier()
     resumed = prepared(made("rift"), again, batch)
     resumed.load_state_dict(state)
@@ -331,3 +330,37 @@ def test_preparing_rift_uses_up_no_random_number() -> None:
     torch.manual_seed(4)
     second = prepared(made("rift"), model, batch_for(model)).objective.heads
     assert not torch.equal(first.trained[0][0].weight, second.trained[0][0].weight)  # but follows the run's seed
+
+
+def test_a_finished_rift_run_is_a_plain_model(tmp_path: Any) -> None:
+    model = classifier()
+    rows = [{key: value[i] for key, value in batch_for(model).items()} for i in range(8)]
+    arguments = TrainingArguments(str(tmp_path), max_steps=2, use_cpu=True, report_to=[], save_strategy="no")
+    trainer = RobustTrainer(model=model, args=arguments, train_dataset=rows, method=made("rift"))
+    trainer.train()
+    heads = trainer.method.objective.heads
+    assert {id(weight) for weight in heads.parameters()} <= {
+        id(weight) for group in trainer.optimizer.param_groups for weight in group["params"]
+    }
+    trainer.save_model()
+    loaded, report = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
+    assert not report["unexpected_keys"]
+    assert not report["missing_keys"]
+    batch = batch_for(model)
+    assert torch.equal(loaded.eval()(**batch)["logits"], model.eval()(**batch)["logits"])
+
+
+@pytest.mark.parametrize("name", ["mixout", "adv_mixout", "ascc", "rift", "roast"])
+def test_gradient_checkpointing_changes_nothing(name: str) -> None:
+    found = []
+    for checkpointing in (False, True):
+        model = classifier(dropout=False, dtype=torch.float64)
+        batch = batch_for(model)
+        torch.manual_seed(0)
+        method = prepared(made(name), model, batch)
+        if checkpointing:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+        step(method, shaken(model), batch, moment=EARLY)
+        found.append(gradients(model))
+    for key, gradient in found[0].items():
+        torch.testing.assert_close(found[1][key], gradient, rtol=1e-9, atol=1e-12)
