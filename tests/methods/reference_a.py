@@ -171,7 +171,7 @@ def at(model: nn.Module, moves: Gradients) -> nn.Module:
 
 
 def awp(model: nn.Module, batch: Batch, options: Options) -> Gradients:
-    """Wu et al. 2020, eq. 8 to 10, its input found by one step of FGM."""
+    """Wu et al. 2020, its input found by one step of FGM."""
     still = torch.zeros(shape_of(model, batch), dtype=torch.float64)
     slope = slope_of_move(model, batch, still, lambda logits: loss_of(logits, batch["labels"]))
     move = torch.stack([options["epsilon"] * row / size(row) for row in slope])
@@ -195,14 +195,14 @@ def neftune(model: nn.Module, batch: Batch, options: Options) -> Gradients:
 
 
 def r3f(model: nn.Module, batch: Batch, options: Options) -> Gradients:
-    """Aghajanyan et al. 2021, eq. 5 with uniform noise."""
+    """Aghajanyan et al. 2021, with uniform noise."""
     clean = logits_of(model, batch)
     noisy = logits_of(model, batch, options["sigma"] * uniform_noise(model, batch))
     return slopes(loss_of(clean, batch["labels"]) + options["strength"] * kl_both_ways(clean, noisy), model)
 
 
 def smart(model: nn.Module, batch: Batch, options: Options) -> Gradients:
-    """Jiang et al. 2020, eq. 1 to 4, at the first step, where theta~ = theta but for the dropout mask."""
+    """Jiang et al. 2020, at the first step, where theta~ = theta but for the dropout mask."""
     goal = logits_of(model, batch).detach()
     clean = logits_of(model, batch)
     move = torch.empty(shape_of(model, batch), dtype=torch.float64).normal_() * options["sigma"]

@@ -128,10 +128,10 @@ def test_probing_builds_no_graph_below_the_head() -> None:
     model = classifier()
     seen: list[bool] = []
     hook = model.bert.register_forward_hook(lambda m, i, output: seen.append(output.last_hidden_state.requires_grad))
-    for moment in (EARLY, LATE):
-        step(made("lpft"), model, batch_for(model), moment=moment)
+    losses = [step(made("lpft"), model, batch_for(model), moment=moment)["task"] for moment in (EARLY, LATE)]
     hook.remove()
     assert seen == [False, True]
+    assert torch.equal(*losses)  # nothing is added to the task's own loss
 
 
 def test_awp_moves_matrices_in_proportion_to_their_size(monkeypatch: pytest.MonkeyPatch) -> None:

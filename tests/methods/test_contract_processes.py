@@ -10,7 +10,7 @@ from pathlib import Path
 from uegr.methods import METHODS
 
 HERE = Path(__file__).parent
-PATHS = os.pathsep.join([str(HERE), str(HERE.parent / "models")])
+PATHS = os.pathsep.join([str(HERE), str(HERE.parent / "models"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
 
 
 def test_two_processes_stay_equal(tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 Wu, Xia and Wang, "Adversarial weight perturbation helps robust generalization", NeurIPS 2020.
 
-    gradient = dCE(x + delta; theta + v)/d theta                                            eq. 8
-    delta    = epsilon g / ||g||_2,            g = dCE(x; theta)/dx
-    v_l      = gamma ||theta_l|| g_l / ||g_l||,  g_l = dCE(x + delta; theta)/d theta_l      eq. 9 and 10, one step
+    gradient = dCE(x + delta; theta + v)/d theta
+    delta    = epsilon g / ||g||_2,              g   = dCE(x; theta)/dx
+    v_l      = gamma ||theta_l|| g_l / ||g_l||,  g_l = dCE(x + delta; theta)/d theta_l
 
-applied at theta. gamma 0.005 is the paper's, within its best range; vectors (biases, norms) stand still, as in the
-released code. Deviations: the paper attacks pixels by ten steps of PGD, we the embedded input by one step of FGM
-(epsilon 1 as in `fgm`; 0 leaves the input clean and saves a pass); v's pass and the last see the same dropout mask.
-v follows the batch that a process holds, as in `sam`. 3 forward and 3 backward passes.
+applied at theta. gamma 0.005 is the paper's (its released script for plain adversarial training takes 0.01), found in
+one step; vectors (biases, norms) stand still, as in the released code. Deviations: the paper attacks pixels by ten
+steps of PGD, we the embedded input by one step of FGM (epsilon 1 as in `fgm`; 0 leaves the input clean and saves a
+pass); v's pass and the last see the same dropout mask. v follows the batch that a process holds, as in `sam`. 3 forward
+and 3 backward passes.
 """
 
 from collections.abc import Iterator

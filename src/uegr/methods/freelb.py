@@ -7,10 +7,10 @@ ICLR 2020, algorithm 1.
     delta_0   = U(-epsilon, epsilon) / sqrt(tokens * d)
     delta_s+1 = project(delta_s + step g_s / ||g_s||_F, epsilon),   g_s = dCE(x + delta_s)/d delta
 
-Defaults: S 3, step 0.1, epsilon 0.6, within what the released scripts search per task. All S steps see the same
-dropout mask (the paper's section 3.3): their random numbers are replayed. Each step is its own backward, so the S
-graphs never coexist. Deviations: the released code gives the start a magnitude of its own (`adv_init_mag`), algorithm
-1 and we use epsilon. S forward and backward passes.
+Defaults: S 3, step 0.1, epsilon 0.6, of the order of the paper's settings, which differ from task to task. All S steps
+see the same dropout mask ("when adversarial training meets dropout"): their random numbers are replayed. Each step is
+its own backward, so the S graphs never coexist. Deviations: the released code gives the start a magnitude of its own
+(`adv_init_mag`), algorithm 1 and we use epsilon. S forward and backward passes.
 """
 
 from collections.abc import Iterator

@@ -13,6 +13,7 @@ Inner gradients touch no parameter. S + 2 forward and backward passes.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from torch import Tensor, nn
 
@@ -45,21 +46,14 @@ class ProjectedGradient(Objective):
     def attacked(self, model: nn.Module, batch: Batch) -> Tensor:
         """delta_S."""
         radius, norm = self.attack.radius(), self.attack.norm
+        within = partial(project, radius=radius, norm=norm)
 
         def loss(delta: Tensor) -> Tensor:
             with perturbed(model, delta, batch):
                 return task_loss(model(**batch))
 
         start = random_start(model, batch, radius, norm)
-        return climb(
-            start,
-            loss,
-            batch,
-            steps=self.steps,
-            step=self.step,
-            norm=norm,
-            within=lambda delta: project(delta, radius, norm),
-        )
+        return climb(start, loss, batch, steps=self.steps, step=self.step, norm=norm, within=within)
 
 
 @configured

@@ -3,7 +3,7 @@
 Aghajanyan, Shrivastava, Gupta, Goyal, Zettlemoyer and Gupta, "Better fine-tuning by reducing representational
 collapse", ICLR 2021.
 
-    L = CE(x) + strength KL_S(P(x) || P(x + z)),   KL_S(P || Q) = KL(P || Q) + KL(Q || P)       eq. 5
+    L = CE(x) + strength KL_S(P(x) || P(x + z)),   KL_S(P || Q) = KL(P || Q) + KL(Q || P)
     z ~ U(-sigma, sigma) or N(0, sigma^2), entry by entry
 
 strength 1 and sigma 1e-5 with uniform noise are the released code's defaults; the paper searches strength in

@@ -4,7 +4,7 @@ Liang et al., "R-Drop: Regularized dropout for neural networks", NeurIPS 2021.
 
     L = (CE_1(x) + CE_2(x)) / 2 + alpha (KL(P_1 || P_2) + KL(P_2 || P_1)) / 2
 
-alpha 1.0 is the paper's on GLUE, where it searches {0.1, 0.5, 1.0}. Deviations: the paper adds the two
+alpha 1.0 is the largest of those that the paper searches on GLUE. Deviations: the paper adds the two
 cross-entropies where we take their mean, so that alpha = 0 is vanilla (its alpha is twice ours at the same balance);
 `reduction="sum"` sums the divergence over the examples, as the released code does. Both passes are one forward over
 the batch repeated. For a regression the divergence is the squared difference.

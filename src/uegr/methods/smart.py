@@ -3,18 +3,20 @@
 Jiang, He, Chen, Liu, Gao and Zhao, "SMART: Robust and efficient fine-tuning for pre-trained natural language models
 through principled regularized optimization", ACL 2020.
 
-    L      = CE(x; theta) + smoothness l_s(P(x~), P(x)) + proximal l_s(P(x), P(x; theta~))      eq. 1, 2 and 3
+    L      = CE(x; theta) + smoothness l_s(P(x~), P(x)) + proximal l_s(P(x), P(x; theta~))
     l_s    = KL(P || Q) + KL(Q || P), for a regression the squared difference
     x~     = x + delta_T,   delta_0 ~ N(0, sigma^2),   delta_t+1 = clip(delta_t + step g / ||g||_inf, epsilon)
-    theta~ = momentum theta~ + (1 - momentum) theta, once a step                    eq. 4, the momentum proximal point
+    theta~ = momentum theta~ + (1 - momentum) theta, once a step
 
-Defaults: mu (`proximal`) 1, lambda_s (`smoothness`) 1 of {1, 3, 5}, epsilon = sigma = 1e-5, step 1e-3, one ascent step
-(section 4.1). Deviations: momentum is 0.99 throughout (the paper's 0.999 after a tenth of the steps is
-`momentum=0.999`); `momentum=0` is the plain proximal point, whose teacher is the step's own start. The maximum norm
-runs over each token. The teacher has the model's own dropout. 3 forward and 3 backward passes, a 4th forward for it.
+the smoothness-inducing regulariser and the momentum Bregman proximal point. Defaults: lambda_s (`smoothness`) 1 of the
+paper's {1, 3, 5}, mu (`proximal`) 1, epsilon = sigma = 1e-5, step 1e-3, one ascent step. Deviations: momentum is 0.99
+throughout (the paper's 0.999 after a tenth of the steps is `momentum=0.999`); `momentum=0` is the plain proximal point,
+whose teacher is the step's own start. The maximum norm runs over each token. The teacher has the model's own dropout. 3
+forward and 3 backward passes, a 4th forward for it.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -60,21 +62,14 @@ class Smooth(Objective):
     def attacked(self, model: nn.Module, batch: Batch, clean: Tensor) -> Tensor:
         """delta_T."""
         radius = self.amounts["epsilon"]
+        within = partial(torch.clamp, min=-radius, max=radius)
 
         def apart(delta: Tensor) -> Tensor:
             with perturbed(model, delta, batch):
                 return between(predictions(model, model(**batch)["logits"], batch), clean, jeffreys)
 
         start = normal_start(model, batch, self.amounts["sigma"])
-        return climb(
-            start,
-            apart,
-            batch,
-            steps=self.steps,
-            step=self.amounts["step"],
-            norm="max",
-            within=lambda delta: delta.clamp(-radius, radius),
-        )
+        return climb(start, apart, batch, steps=self.steps, step=self.amounts["step"], norm="max", within=within)
 
     @torch.no_grad()
     def taught(self, model: nn.Module, batch: Batch) -> Tensor:
