@@ -170,14 +170,14 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def out_of_date(folder: Path = FOLDER) -> list[str]:
+def out_of_date(folder: Path) -> list[str]:
     """The names of files that are missing, different, or of no method."""
     wanted = pages()
     here = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.md")}
     return sorted(name for name in wanted.keys() | here.keys() if wanted.get(name) != here.get(name))
 
 
-def write(folder: Path = FOLDER) -> None:
+def write(folder: Path) -> None:
     """Bring every file up to date."""
     wanted = pages()
     folder.mkdir(parents=True, exist_ok=True)
@@ -188,12 +188,12 @@ def write(folder: Path = FOLDER) -> None:
             (folder / name).unlink()
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None, folder: Path = FOLDER) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing, name what is out of date")
-    if not parser.parse_args().check:
-        write()
-    elif stale := out_of_date():
+    if not parser.parse_args(arguments).check:
+        write(folder)
+    elif stale := out_of_date(folder):
         sys.exit("out of date, run python docs/generate.py:\n" + "\n".join(f"docs/methods/{name}" for name in stale))
 
 

@@ -1,0 +1,153 @@
+"""What the pages promise: generated ones are up to date, links lead somewhere, names exist, Python compiles."""
+
+import ast
+import importlib
+import json
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doc_pages import ROOT, anchors, every_page, links, read, written
+from uegr import listings
+from uegr.methods import METHODS
+
+
+def test_a_page_is_taken_apart() -> None:
+    page = written("a `uegr\nlist` b\n\n    uegr x \\\n        --y\n\n    from a import b\n\n```python\nc\n```\nend")
+    assert page.lines == ["uegr x      --y"]
+    assert page.python == ["from a import b", "c"]
+    assert page.spans == ("uegr list",)
+
+
+def load(file: Path) -> Any:
+    spec = spec_from_file_location(f"docs_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def generate() -> Any:
+    return load(ROOT / "docs" / "generate.py")
+
+
+def test_the_pages_of_methods_are_up_to_date(generate: Any) -> None:
+    stale = generate.out_of_date(generate.FOLDER)
+    assert not stale, "run python docs/generate.py"
+
+
+def test_check_names_what_is_missing_different_or_of_no_method(generate: Any, tmp_path: Path) -> None:
+    generate.main([], tmp_path)
+    generate.main(["--check"], tmp_path)
+    (tmp_path / "uegr.md").unlink()
+    (tmp_path / "rat.md").write_text("other")
+    (tmp_path / "gone.md").write_text("of no method")
+    with pytest.raises(SystemExit) as stopped:
+        generate.main(["--check"], tmp_path)
+    assert str(stopped.value).split("docs/methods/")[1:] == ["gone.md\n", "rat.md\n", "uegr.md"]
+    generate.main([], tmp_path)
+    assert generate.out_of_date(tmp_path) == []
+
+
+RECORD = {
+    "ratios": {"vanilla": 1.0, "uegr": 2.968},
+    "step_memory": {"uegr": 1.5},
+    "threads": 1,
+    "batch": 16,
+    "rounds": 24,
+}
+
+
+def test_measured_costs_are_shown_and_others_are_not_measured(generate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generate, "measured", lambda: RECORD)
+    pages = generate.pages()
+    assert "| 3f 3b | 2.97x | 1.50x |" in pages["uegr.md"]
+    assert "| 3f 3b | not measured | not measured |" in pages["rat.md"]
+    assert "24 rounds" in pages["uegr.md"]
+    assert re.search(r"\[`uegr`\].*\| 3f 3b \| 2\.97x \|", pages["README.md"])
+
+
+def test_markdown_reads_plain_text_as_it_is(generate: Any) -> None:
+    assert generate.escaped("||a - b*|| `x | y` s~ _i t_i") == r"\|\|a - b\*\|\| `x \| y` s\~ \_i t_i"
+
+
+def test_the_list_of_methods_has_source_passes_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "measured", lambda: RECORD)
+    entries = {entry["name"]: entry for entry in json.loads(json.dumps(listings.methods()))}
+    keys = {"name", "summary", "source", "forward_passes", "backward_passes", "cost", "options"}
+    assert all(set(entry) == keys for entry in entries.values())
+    assert all(entry["source"] and entry["summary"] for entry in entries.values())
+    assert (entries["uegr"]["cost"], entries["rat"]["cost"]) == (2.968, None)
+    assert (listings.cell(entries["uegr"], "passes"), listings.cell(entries["uegr"], "cost")) == ("3f 3b", "2.97x")
+
+
+def test_recorded_costs_are_of_the_methods_as_they_are() -> None:
+    record = listings.measured()
+    for name, passes in record.get("passes", {}).items():
+        if name in METHODS:
+            assert tuple(passes) == METHODS[name]().objective.passes, f"{name}: run step_cost.py --record again"
+
+
+@every_page
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    for _, target in links(page):
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.exists(), f"{target} does not exist"
+        assert file.is_relative_to(ROOT), f"{target} is outside of the repository"
+        assert not anchor or anchor in anchors(file), f"{target} has no such heading"
+
+
+INDEXED = {  # how many of each the papers number
+    "UEGR": {"eq.": 19, "table": 5, "fig.": 3, "algorithm": 1},
+    "R-AT": {"eq.": 21, "table": 8, "fig.": 5, "algorithm": 1},
+    "RIFT": {"eq.": 11, "table": 4, "fig.": 4, "algorithm": 1},
+}
+ROMAN = {"I": "1", "II": "2", "III": "3", "IV": "4", "V": "5"}
+
+
+def numbers(cell: str, kind: str) -> set[int]:
+    """The numbers after `eq.` and its like in the first cell of a row: `eq. 5, 6`, `eq. 15 to 19`, `fig. 2a`."""
+    found = re.search(rf"{re.escape(kind)} ((?:[\dIVab]+(?:, | to )?)+)", cell)
+    places = re.findall(r"\d+|[IV]+|to", found[1]) if found else []
+    values = [int(ROMAN.get(place, place)) if place != "to" else 0 for place in places]
+    if 0 in values:
+        values = list(range(values[0], values[-1] + 1))
+    return set(values)
+
+
+@pytest.mark.parametrize("paper", INDEXED)
+def test_the_index_has_everything_that_a_paper_numbers(paper: str) -> None:
+    text = (ROOT / "docs" / "paper_index.md").read_text(encoding="utf-8")
+    section = next(part for part in text.split("\n## ") if part.startswith(f"{paper}:"))
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    for kind, count in INDEXED[paper].items():
+        found = set().union(*(numbers(cell, kind) for cell in cells))
+        assert found == set(range(1, count + 1)), f"{kind} {found} of {count}"
+
+
+def test_the_index_names_functions_that_exist() -> None:
+    page = ROOT / "docs" / "paper_index.md"
+    named = [(text.strip("`"), target) for text, target in links(page) if re.search(r"src/uegr/.*\.py$", target)]
+    assert len(named) > 40
+    for text, target in named:
+        stem, *attributes = text.split(".")
+        assert stem == Path(target).stem
+        value: Any = importlib.import_module(target.split("src/")[1].removesuffix(".py").replace("/", "."))
+        for attribute in attributes:
+            value = getattr(value, attribute)
+
+
+@every_page
+def test_python_compiles_and_imports_what_is_there(page: Path) -> None:
+    for block in read(page).python:
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "uegr":
+                home = importlib.import_module(node.module or "")
+                for alias in node.names:
+                    assert hasattr(home, alias.name) or importlib.import_module(f"{node.module}.{alias.name}")
