@@ -156,6 +156,33 @@ def test_ranks_follow_the_gradients_of_what_enters_each_site(family: str, exampl
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
+class Careless(nn.Module):
+    """Its loss sees padding, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.dropout = nn.Embedding(9, 3), nn.Dropout(0.5)
+        self.slopes = torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [9.0, 6.0, 1.0]])  # of three positions
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.embedding
+
+    def forward(self, input_ids: Tensor, **rest: Tensor) -> Tensor:
+        return self.dropout(self.embedding(input_ids))
+
+
+def test_padding_teaches_nothing() -> None:
+    model = Careless().train()
+    batch = {"input_ids": torch.tensor([[1, 2, 0], [3, 4, 0]]), "attention_mask": torch.tensor([[1, 1, 0]] * 2)}
+    dropout = AdaptiveDropout()
+    entered: list[Tensor] = []
+    model.dropout.register_forward_hook(lambda module, inputs, output: entered.append(inputs[0]))
+    with dropout.learning(model, batch):
+        model(**batch)
+        (entered[0] * model.slopes).sum().backward()
+    assert dropout.ranks["dropout/3"].tolist() == [0.0, 0.5, 1.0]  # with padding it would be the other way round
+
+
 def test_nothing_is_learned_when_the_body_raises_or_the_gradient_is_broken() -> None:
     model = without_randomness(tiny("bert")[0])
     batch = batch_for(model, (4, 3), 4)
