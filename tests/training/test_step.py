@@ -120,6 +120,31 @@ def test_all_but_the_last_backward_run_without_synchronising(method: Method) -> 
     assert marks == [True] * 2 * (yields - 1) + [False] * 2  # forward and backward alike
 
 
+@pytest.mark.parametrize("method", [uegr_method(), rat(), rat_su()], ids=["uegr", "rat", "rat_su"])
+def test_an_own_loop_is_told_when_a_model_cannot_work(method: Method) -> None:
+    model, _ = tiny("llama")
+    with pytest.raises(ValueError, match=r"expected a model with nn\.Dropout modules to draw sub-models from"):
+        uegr.backward(method, model, batch_for(model))
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_recomputed_activations_give_the_same_gradients() -> None:
+    """Gradient checkpointing runs forwards again inside the backward, with hooks and masks as they were."""
+    found = []
+    for recompute in (False, True):
+        model, _ = tiny("bert", dtype=torch.float64)
+        if recompute:
+            model.gradient_checkpointing_enable()
+        torch.manual_seed(4)
+        method = uegr_method(rates=(0.2, 0.4))
+        uegr.backward(method, model.train(), batch_for(model))
+        found.append((gradients(model), method.state_dict()))
+    for plain, again in zip(*found, strict=True):
+        assert plain.keys() == again.keys()
+        for name, value in plain.items():
+            torch.testing.assert_close(again[name], value)
+
+
 class Miscounting(Objective):
     """Says that it yields twice."""
 

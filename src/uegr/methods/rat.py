@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from uegr.methods.contract import Method, Objective, Terms, configured, labelled, predictions, task_loss
 from uegr.methods.fgm import Attack
 from uegr.pieces.divergence import Reduction, named, pairwise
-from uegr.pieces.dropout import AdaptiveDropout
+from uegr.pieces.dropout import AdaptiveDropout, check_sites
 from uegr.pieces.embedding import Batch, parts, perturbed, repeated
 from uegr.pieces.perturbation import Norm, ascend, check_epsilon, zero_start
 from uegr.pieces.schedule import Moment
@@ -63,6 +63,8 @@ class RegularizedAdversarial(Objective):
     def check(self, model: nn.Module) -> None:
         if self.dropout is not None:
             self.dropout.check(model)
+        elif self.submodels > 1:
+            check_sites(model)
 
     def begin(self, moment: Moment) -> None:
         self.attack.moment = moment

@@ -37,6 +37,17 @@ def sites(model: nn.Module) -> dict[str, nn.Dropout]:
     return {name: module for name, module in unwrapped(model).named_modules() if isinstance(module, nn.Dropout)}
 
 
+def check_sites(model: nn.Module) -> dict[str, nn.Dropout]:
+    """The sites, if there are any: else all sub-models would be the same."""
+    found = sites(model)
+    if not found:
+        raise ValueError(
+            "expected a model with nn.Dropout modules to draw sub-models from, got "
+            f"{type(unwrapped(model)).__name__} with none; give it dropout, or choose a method without sub-models"
+        )
+    return found
+
+
 def mean_ranks(values: Tensor) -> Tensor:
     """Ranks in [0, 1] of a vector's entries, ties sharing the mean rank, in float64.
 
@@ -83,14 +94,9 @@ class AdaptiveDropout:
 
     def check(self, model: nn.Module) -> None:
         """Refuse a model whose sub-models would all be the same."""
-        found = sites(model)
-        name = type(unwrapped(model)).__name__
-        if not found:
-            raise ValueError(
-                f"expected a model with nn.Dropout modules to draw sub-models from, got {name} with none; "
-                "give it dropout, or choose a method without sub-models"
-            )
+        found = check_sites(model)
         if self.rates is None and self.spread != 0 and not any(module.p for module in found.values()):
+            name = type(unwrapped(model)).__name__
             raise ValueError(
                 f"expected a dropout rate above 0, got {name} with all rates 0; say rates, as in rates=0.1"
             )

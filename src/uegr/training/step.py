@@ -28,6 +28,7 @@ def backward(
     `backward` back-propagates one loss, by default `loss.backward()`. Returns the loss terms. A method that edits the
     optimizer's update, not the gradient (`rescale="update"`), wants `finish_update` after the optimizer's step.
     """
+    method.objective.check(model)
     moment = step if isinstance(step, Moment) else Moment(step)
     terms = accumulate(method, model, batch, moment, backward or Tensor.backward)
     edit_gradients(method, model, moment)
