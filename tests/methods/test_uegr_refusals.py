@@ -1,0 +1,47 @@
+"""Options that cannot be: one clear line each, which names the method, what was expected and what came."""
+
+import math
+from typing import Any
+
+import pytest
+
+from uegr.methods import fgm, rat, rat_su, uegr, vanilla
+
+REFUSED: list[tuple[Any, dict[str, Any], str]] = [
+    (uegr, {"epsilon": -0.1}, "uegr: expected epsilon >= 0, got -0.1"),
+    (uegr, {"epsilon": math.nan}, "uegr: expected epsilon >= 0, got nan"),
+    (uegr, {"alpha": 1.3}, "uegr: expected 0 <= alpha <= 1, got 1.3"),
+    (uegr, {"alpha": -0.1}, "uegr: expected 0 <= alpha <= 1, got -0.1"),
+    (uegr, {"beta": -1.0}, "uegr: expected beta >= 0, got -1.0"),
+    (uegr, {"epsilon_warmup": 1.5}, "uegr: expected 0 <= epsilon_warmup <= 1, got 1.5"),
+    (uegr, {"norm": "l2"}, "uegr: expected norm to be one of example, token, matrix, max, got 'l2'"),
+    (uegr, {"submodels": 0}, "uegr: expected submodels >= 1, got 0"),
+    (uegr, {"rates": (0.3,)}, "uegr: expected 2 rates, one a sub-model, got 1"),
+    (uegr, {"rates": (0.3, 1.0)}, "uegr: expected rates within [0, 1), got 1.0"),
+    (uegr, {"rates": -0.1}, "uegr: expected rates within [0, 1), got -0.1"),
+    (uegr, {"spread": -0.1}, "uegr: expected 0 <= spread <= 1, got -0.1"),
+    (uegr, {"clean_dropout": "none"}, "uegr: expected clean_dropout to be own or adaptive, got 'none'"),
+    (uegr, {"divergence": "jss"}, "uegr: expected a divergence among kl, symmetric_kl, js, ce, mse, mae, got 'jss'"),
+    (uegr, {"divergence_weight": -1.0}, "uegr: expected a divergence weight >= 0, got -1.0"),
+    (uegr, {"reduction": "none"}, "uegr: expected reduction to be mean or sum, got 'none'"),
+    (uegr, {"pairs": "max"}, "uegr: expected pairs to be mean or sum, got 'max'"),
+    (uegr, {"score": "quantile"}, "uegr: expected score to be rank or range, got 'quantile'"),
+    (uegr, {"keep": "weak"}, "uegr: expected keep to be salient or printed, got 'weak'"),
+    (uegr, {"rescale": "adam"}, "uegr: expected rescale to be true, false or 'update', got 'adam'"),
+    (uegr, {"refresh": 0}, "uegr: expected refresh to be a number of steps >= 1 or 'epoch', got 0"),
+    (uegr, {"split": 0}, "uegr: expected split >= 1, got 0"),
+    (fgm, {"epsilon": -1.0}, "fgm: expected epsilon >= 0, got -1.0"),
+    (rat, {"epsilons": (1.0,)}, "rat: expected 2 epsilons, one a sub-model, got 1"),
+    (rat, {"epsilons": (1.0, -1.0)}, "rat: expected epsilon >= 0, got -1.0"),
+    (rat, {"consistency": "l1"}, "rat: expected a divergence among kl, symmetric_kl, js, ce, mse, mae, got 'l1'"),
+    (rat, {"alpha": -0.5}, "rat: expected a divergence weight >= 0, got -0.5"),
+    (rat_su, {"alpha": 2.0}, "rat_su: expected 0 <= alpha <= 1, got 2.0"),
+    (vanilla, {"dropout": 1.0}, "vanilla: expected 0 <= dropout < 1, got 1.0"),
+]
+
+
+@pytest.mark.parametrize(("factory", "options", "line"), REFUSED, ids=[line for _, _, line in REFUSED])
+def test_a_value_that_cannot_be_is_refused_in_one_line(factory: Any, options: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        factory(**options)
+    assert str(caught.value) == line
