@@ -291,5 +291,5 @@ def test_attack_counts_what_it_broke_and_resumes(finished, tmp_path):
     assert json.loads((finished / "result.json").read_text())["attacks"]["pwws on data"]["examples"] == 12
     code, out, _ = uegr(*base, "--resume")
     assert code == 0
-    assert "success rate" in out
+    assert "attack success rate" in out
     assert uegr("attack", finished, "--attack", "pwsw", "--quiet")[2] == "no attack 'pwsw'; did you mean pwws?"

@@ -135,7 +135,7 @@ def method_of(name: str) -> Method:
 def snippets() -> tuple[Any, list[dict[str, torch.Tensor]]]:
     """Tokenised rows, and the batches that every contender sees."""
     loaded = models.load("minilm", labels=("negative", "positive"))
-    rows = data.tokenized(data.load("snippets").splits["train"], loaded.tokenizer)
+    rows = data.tokenized(data.load("snippets").splits["train"], loaded.tokenizer).select(range(BATCH * BATCHES))
     collate = DataCollatorWithPadding(loaded.tokenizer)
     keys = ("input_ids", "attention_mask", "token_type_ids", "labels")
     parts = [[rows[i] for i in range(k * BATCH, (k + 1) * BATCH)] for k in range(BATCHES)]
@@ -175,9 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("contenders", nargs="*", help="default: all methods, trainer and rat_released")
     parser.add_argument("--json", action="store_true", help="print one JSON line")
-    parser.add_argument(
-        "--record", action="store_true", help="keep the result for `uegr list methods` and the docs"
-    )
+    parser.add_argument("--record", action="store_true", help="keep the result for `uegr list methods` and the docs")
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--threads", type=int, default=1, help="with anything else running, one is faster than two")
     options = parser.parse_args()

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from uegr import methods
+    from uegr.attacks import attack
     from uegr.methods import Method, Objective
     from uegr.pieces.schedule import Moment
     from uegr.training.engine import RobustTrainer
-    from uegr.training.step import backward
+    from uegr.training.step import backward, finish_update
 
 __version__ = "0.1.0"
-__all__ = ["Method", "Moment", "Objective", "RobustTrainer", "backward", "methods"]
+__all__ = ["Method", "Moment", "Objective", "RobustTrainer", "attack", "backward", "finish_update", "methods"]
 
 _HOMES = {
     "Method": "uegr.methods",
     "Objective": "uegr.methods",
     "Moment": "uegr.pieces.schedule",
     "RobustTrainer": "uegr.training.engine",
+    "attack": "uegr.attacks",
     "backward": "uegr.training.step",
+    "finish_update": "uegr.training.step",
 }
 
 

@@ -124,8 +124,10 @@ def attack(
     """Attack a finished run with word substitutions."""
     from dataclasses import asdict
 
+    from rich.console import Console
+
+    from uegr.attacks.show import shown
     from uegr.benchmark.attack import attack_run
-    from uegr.report.terminal import show_attack
     from uegr.training.config import parsed
 
     pairs = [setting.partition("=") for setting in settings or []]
@@ -145,7 +147,7 @@ def attack(
     if as_json:
         show_json(asdict(results.summary))
     else:
-        show_attack(asdict(results.summary), [outcome.encoded() for outcome in results.outcomes])
+        Console().print(shown(results))
 
 
 @app.command()

@@ -3,7 +3,7 @@
 import re
 
 from uegr.report.page import chart, write_page
-from uegr.report.terminal import marked, percent, rows_of
+from uegr.report.terminal import percent, rows_of
 
 EVIL = "<script>alert('x')</script>{{ 7 * 7 }}\"'"
 
@@ -64,9 +64,3 @@ def test_figures_are_named_for_people():
     assert names[:3] == ["accuracy, test", "accuracy, fgm within 1", "accuracy, fgm within 2"]
     assert names[-1] == "calibration error (ECE)"
     assert percent({"value": None, "low": None, "high": None, "n": 0}) == "-"
-
-
-def test_changed_words_are_marked_and_brackets_are_no_markup():
-    text = marked("a [red]fine[/red] film, fine", ["fine", "fine"], "bold")
-    assert text.plain == "a [red]fine[/red] film, fine"
-    assert [(span.start, span.end) for span in text.spans] == [(7, 11), (24, 28)]

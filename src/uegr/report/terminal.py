@@ -54,32 +54,3 @@ def comparison(runs: dict[str, dict[str, Any]], title: str = "") -> Table:
 def show_figures(figures: dict[str, Any]) -> None:
     """One run."""
     Console().print(comparison({"this run": figures}))
-
-
-def show_attack(summary: dict[str, Any], outcomes: list[dict[str, Any]], shown: int = 10) -> None:
-    """The figures of an attack, and examples with the changed words marked; texts are never read as markup."""
-    console = Console()
-    success = summary["success_rate"]
-    changed, queries = summary["words_changed"], summary["queries"]
-    console.print(f"accuracy before   {100 * summary['accuracy_before']:.1f}%  ({summary['examples']} examples)")
-    console.print(f"accuracy after    {100 * summary['accuracy_after']:.1f}%")
-    console.print(f"success rate      {'-' if success is None else f'{100 * success:.1f}%'}")
-    console.print(f"words changed     {'-' if changed is None else f'{changed:.1f}'} a success")
-    console.print(f"queries           {'-' if queries is None else f'{queries:.0f}'} an example")
-    console.print(f"time              {summary['seconds']:.1f} s")
-    for outcome in [outcome for outcome in outcomes if outcome["status"] == "success"][:shown]:
-        console.print()
-        console.print(marked(outcome["text"], [change["old"] for change in outcome["changes"]], "bold red"))
-        console.print(marked(outcome["found"], [change["new"] for change in outcome["changes"]], "bold green"))
-
-
-def marked(text: Any, words: list[str], style: str) -> Text:
-    """The text with these words in colour, in their order."""
-    shown = Text(text if isinstance(text, str) else " | ".join(text))
-    start = 0
-    for word in words:
-        at = shown.plain.find(word, start)
-        if word and at >= 0:
-            shown.stylize(style, at, at + len(word))
-            start = at + len(word)
-    return shown
