@@ -10,21 +10,43 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import Tensor
 
+TALL = 4096  # rows of a matrix that may be an embedding
 BLOCK = 1 << 18  # entries worked on at once: stays in the cache
 SHIFT = 14  # float32 bits below the key: sign is gone, 8 bits of exponent and 9 of mantissa stay
 KEYS = 1 << (31 - SHIFT)
 CROWDED = 500  # a key with more than 1/500 of the entries puts some more than 1/1000 away from its middle
 
 
-def blocks(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
-    """Views of at most BLOCK entries, tensor after tensor."""
-    for tensor in tensors:
-        yield from tensor.view(-1).split(BLOCK) if tensor.numel() else ()
+def blocks(tensor: Tensor) -> Iterator[Tensor]:
+    """Views of at most BLOCK entries."""
+    yield from tensor.view(-1).split(BLOCK) if tensor.numel() else ()
 
 
-def empty(block: Tensor) -> bool:
-    """Only zeros, as in the word vectors of absent words."""
-    return not block.abs().amax()
+def busy_rows(values: Tensor) -> Tensor | None:
+    """The rows of a tall matrix that are not all zero, where they are few: word vectors of the words in a batch.
+
+    >>> busy_rows(torch.zeros(TALL, 2).index_fill(0, torch.tensor([7]), 1.0)).tolist()
+    [7]
+    """
+    if values.dim() != 2 or len(values) < TALL:
+        return None
+    busy = (values.amax(1) != 0) | (values.amin(1) != 0)  # a tenth of the time of any() or a norm
+    rows = busy.nonzero().squeeze(1)
+    return rows if len(rows) < len(values) // 2 else None
+
+
+def gathered(values: Sequence[Tensor]) -> Iterator[Tensor]:
+    """All entries that are not in empty rows, small tensors joined: every piece has a price of its own."""
+    waiting: list[Tensor] = []
+    for value in values:
+        rows = busy_rows(value)
+        for block in blocks(value if rows is None else value[rows]):
+            waiting.append(block)
+            if sum(map(len, waiting)) >= BLOCK:
+                yield torch.cat(waiting) if len(waiting) > 1 else block
+                waiting = []
+    if waiting:
+        yield torch.cat(waiting)
 
 
 def exact_quantile(values: Sequence[Tensor]) -> Callable[[Tensor], Tensor]:
@@ -72,11 +94,9 @@ def histogram(values: Sequence[Tensor]) -> tuple[Tensor, Callable[[Tensor], Tens
 def counted(values: Sequence[Tensor], row: Callable[[Tensor], Tensor], rows: int) -> Tensor:
     """How many entries fall into each row."""
     counts = torch.zeros(rows, dtype=torch.int64, device=values[0].device)
-    for block in blocks(values):
-        if empty(block):
-            counts[0] += block.numel()
-        else:
-            counts += torch.bincount(row(block), minlength=rows)
+    for block in gathered(values):
+        counts += torch.bincount(row(block), minlength=rows)
+    counts[0] += sum(value.numel() for value in values) - counts.sum()  # the entries of empty rows are zeros
     return counts
 
 

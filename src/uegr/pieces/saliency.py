@@ -17,7 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uegr.pieces.quantile import blocks, empty, exact_quantile, histogram
+from uegr.pieces.quantile import blocks, busy_rows, exact_quantile, histogram
 
 Score = Literal["rank", "range"]
 Keep = Literal["salient", "printed"]
@@ -99,14 +99,17 @@ def select_(
     *,
     rescale: bool,
 ) -> None:
-    """Draw the mask and apply it to `values`, in place, block by block; zero entries need none.
+    """Draw the mask and apply it to `values`, in place, block by block; rows of zeros need none.
 
     `salient` are the tensors that p is read from: the gradients themselves, or the roots of summed squares.
     """
     fine = sum(value.numel() for value in values) <= EXACT_UP_TO
-    for block, salience in zip(blocks(values), blocks(salient), strict=True):
-        if empty(block):
-            continue
-        p = probabilities(salience)
-        kept = (p - uniform(p, generator, fine=fine)).sign_().clamp_(min=0)  # u < p; torch.where is ten times slower
-        block.mul_(kept.div_(p) if rescale else kept)
+    for value, salience in zip(values, salient, strict=True):
+        rows = busy_rows(value)
+        part = value if rows is None else value[rows]
+        for block, seen in zip(blocks(part), blocks(salience if rows is None else salience[rows]), strict=True):
+            p = probabilities(seen)
+            kept = (p - uniform(p, generator, fine=fine)).sign_().clamp_(min=0)  # u < p; torch.where is slow
+            block.mul_(kept.div_(p) if rescale else kept)
+        if rows is not None:
+            value[rows] = part
