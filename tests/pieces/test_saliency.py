@@ -220,17 +220,29 @@ def test_selection_draws_no_global_random_number() -> None:
 
 
 @pytest.mark.parametrize("way", ["exact", "histogram"])
-def test_zeros_stay_zero_and_blocks_of_zeros_draw_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_rows_of_a_tall_matrix_stay_zero_and_draw_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if way == "histogram":
         coarse(monkeypatch)
     monkeypatch.setattr(quantile, "BLOCK", 10)
-    absent, present = torch.zeros(40), torch.randn(25)
-    p = probability([absent, present], **KEYWORDS)
-    together, alone = present.clone(), present.clone()
+    monkeypatch.setattr(quantile, "TALL", 20)
+    rows = torch.tensor([3, 17, 18])
+    tall = torch.zeros(40, 5).index_copy(0, rows, torch.randn(3, 5))
+    p = probability([tall], **KEYWORDS)
+    together, alone = tall.clone(), tall[rows]
     device = torch.device("cpu")
-    select_([absent.clone(), together], [absent, present], p, Moment().generator(device), rescale=True)
-    select_([alone], [present], p, Moment().generator(device), rescale=True)
-    assert torch.equal(together, alone)
+    select_([together], [tall], p, Moment().generator(device), rescale=True)
+    select_([alone], [tall[rows]], p, Moment().generator(device), rescale=True)
+    assert torch.equal(together[rows], alone)
+    assert not together.index_fill(0, rows, 0.0).any()
+    assert not torch.equal(together, tall)
+
+
+def test_empty_rows_count_as_zeros_in_the_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
+    coarse(monkeypatch)
+    tall = torch.zeros(40, 5).index_fill(0, torch.tensor([7]), 1.0)
+    expected = probability([tall], **KEYWORDS)(torch.ones(1))
+    monkeypatch.setattr(quantile, "TALL", 20)
+    assert torch.equal(probability([tall], **KEYWORDS)(torch.ones(1)), expected)
 
 
 @settings(max_examples=30)
