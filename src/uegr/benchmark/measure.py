@@ -8,6 +8,7 @@ from uegr.benchmark import store
 from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
 from uegr.training.callbacks import progress_bar
+from uegr.training.config import DatasetConfig
 
 
 class Finished:
@@ -26,10 +27,9 @@ class Finished:
 
     def data(self, name: str | None = None) -> data_room.Data:
         """The run's own data set, or another one with the same labels."""
-        own = self.config["dataset"]
-        if name is None or name == own["name"]:
-            keys = ("text_column", "pair_column", "label_column", "task", "delimiter", "encoding", "paper_split")
-            return data_room.load(own["name"], labelled=True, labels=self.labels, **{key: own[key] for key in keys})
+        own = DatasetConfig(**self.config["dataset"])
+        if name is None or name == own.name:
+            return data_room.load(own.name, labelled=True, labels=self.labels, **own.reading())
         return data_room.load(name, labelled=True, labels=None if name in data_room.cards() else self.labels)
 
     def held_out_data(self) -> data_room.Data:

@@ -67,17 +67,7 @@ def tokenised_splits(config: RunConfig, data: Data, loaded: Any) -> tuple[Any, A
 def load_data(config: RunConfig) -> Data:
     """The rows to train and validate on; a validation split is held out where there is none."""
     options = config.dataset
-    data = data_room.load(
-        options.name,
-        text_column=options.text_column,
-        pair_column=options.pair_column,
-        label_column=options.label_column,
-        task=options.task,
-        delimiter=options.delimiter,
-        encoding=options.encoding,
-        paper_split=options.paper_split,
-        labelled=True,
-    )
+    data = data_room.load(options.name, labelled=True, **options.reading())
     if "train" not in data.splits:
         raise InputError(
             f"{data.name} has no training split, only {', '.join(data.splits)}; use it with `uegr evaluate`"

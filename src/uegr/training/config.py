@@ -41,11 +41,18 @@ class DatasetConfig(Strict):
     label_column: str | None = None
     task: Literal["classification", "regression"] | None = None
     delimiter: str | None = None
+    quoting: Literal["standard", "none"] | None = None
     encoding: str | None = None
     paper_split: bool = False
     train_size: int | None = Field(None, ge=1)
     train_fraction: float | None = Field(None, gt=0, le=1)
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
+
+
+    def reading(self) -> dict[str, Any]:
+        """How the rows are read, as `uegr.data.load` takes it."""
+        keys = {"name", "train_size", "train_fraction", "holdout"}
+        return self.model_dump(exclude=keys)
 
 
 class TrainingConfig(Strict):
