@@ -14,7 +14,7 @@ from uegr.report.terminal import comparison
 from uegr.training.config import RunConfig
 
 METHODS = ("vanilla", "uegr")
-ROWS, STEPS_A_RUN, MEASURED = 2400, 1, 500  # rows to train on, epochs, rows of each set that is measured
+ROWS, EPOCHS, MEASURED = 2000, 1, 500  # rows to train on, epochs, rows of each set that is measured
 
 
 def demo_config(method: str) -> RunConfig:
@@ -22,7 +22,7 @@ def demo_config(method: str) -> RunConfig:
     return RunConfig(
         method={"name": method},
         dataset={"name": "snippets", "train_size": ROWS},
-        training={"epochs": STEPS_A_RUN, "learning_rate": 1e-4},
+        training={"epochs": EPOCHS, "learning_rate": 1e-4},
     )
 
 

@@ -25,7 +25,7 @@ from uegr.evaluation.predict import is_regression
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import Norm, check_epsilon, check_norm, project, unit, zero_start
 
-EPSILONS = (0.0, 0.01, 0.25, 0.5, 1.0, 2.0, 4.0)
+EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 Point = dict[str, float | int | None]
 
 
