@@ -1,6 +1,8 @@
 # Newcomers need two commands: make demo, make test. Both create .venv on the first run and reuse it afterwards.
 PYTHON ?= python3
 BIN := .venv/bin
+# pip asks rustc for its version, and rustup would then write into the home directory
+export RUSTUP_HOME ?= $(CURDIR)/.venv/rustup
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 
 .PHONY: demo test check test-slow bench clean

@@ -1,6 +1,7 @@
 """What a training step costs, as a ratio to vanilla's: every contender interleaved with vanilla in one process.
 
-    python benchmarks/perf/step_cost.py            a table
+    python benchmarks/perf/step_cost.py            a table: trainer, fgm, rat, rat_released, uegr
+    python benchmarks/perf/step_cost.py --all      every method of the table too
     python benchmarks/perf/step_cost.py --json     one JSON line
     python benchmarks/perf/step_cost.py uegr rat   some contenders only
 
@@ -194,15 +195,17 @@ def memory(contender: Contender, batches: list[Any]) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("contenders", nargs="*", help="default: all methods, trainer and rat_released")
+    parser.add_argument("contenders", nargs="*", help=f"default: {' '.join(PAPER)}")
+    parser.add_argument("--all", action="store_true", help="every method; takes half an hour")
     parser.add_argument("--json", action="store_true", help="print one JSON line")
     parser.add_argument("--record", action="store_true", help="keep the result for `uegr list methods` and the docs")
-    parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1, help="with anything else running, one is faster than two")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    names = options.contenders or [*PAPER, *(name for name in METHODS if name not in (*PAPER, "vanilla"))]
+    rest = [name for name in METHODS if name not in (*PAPER, "vanilla")] if options.all else []
+    names = options.contenders or [*PAPER, *rest]
     rows, batches = snippets()
     vanilla = Contender("vanilla", rows)
     vanilla.step(batches[0])

