@@ -236,6 +236,15 @@ def test_a_method_of_the_users_own_trains(home, tmp_path, monkeypatch):
     assert json.loads(out)["config"]["method"]["name"] == "mine:doubled"
 
 
+def test_without_an_output_every_run_has_a_folder_of_its_own(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for method in ("vanilla", "rdrop"):
+        base = ["--model", home / "model", "--dataset", home / "data", "--method", method]
+        code, _, error = uegr("train", *base, "--set", "training.max_steps=1", "--quiet")
+        assert code == 0, error
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["data-model-rdrop-0", "data-model-vanilla-0"]
+
+
 def test_the_entry_point_exits_with_2_and_one_line():
     done = subprocess.run(
         [sys.executable, "-m", "uegr.cli", "train", "--dataset", "snippets", "--method", "uger"],

@@ -24,7 +24,9 @@ Run = Annotated[Path, typer.Argument(help="The folder of a finished run.")]
 
 @app.command()
 def train(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder of the run.")] = Path("runs/latest"),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; default: runs/DATASET-MODEL-METHOD-SEED.")
+    ] = None,
     method: Annotated[str | None, typer.Option(help="A method (`uegr list methods`), or module:function.")] = None,
     model: Annotated[str | None, typer.Option(help="An alias, a folder or a hub name.")] = None,
     dataset: Annotated[str | None, typer.Option(help="A card, a file or a folder.")] = None,
@@ -66,6 +68,7 @@ def train(
 
     from uegr.benchmark.run import train as train_run
 
+    output = output or Path("runs") / chosen.label()
     result = train_run(chosen, output, resume=resume, quiet=quiet)
     if as_json:
         show_json(result)

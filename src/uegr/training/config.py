@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -82,6 +83,15 @@ class RunConfig(Strict):
     dataset: DatasetConfig
     training: TrainingConfig = TrainingConfig()
     seed: int = Field(0, ge=0)
+
+    def label(self) -> str:
+        """A name for the run's folder.
+
+        >>> RunConfig(method={"name": "rat"}, dataset={"name": "my data/reviews.csv"}).label()
+        'reviews-minilm-rat-0'
+        """
+        parts = (Path(self.dataset.name).stem, Path(self.model.name).name, self.method.get("name", "uegr"), self.seed)
+        return "-".join(re.sub(r"\W+", "_", str(part)).strip("_") for part in parts)
 
     def make_method(self) -> Method:
         """The method with its options checked."""
