@@ -77,7 +77,7 @@ class RobustTrainer(Trainer):
             return super()._get_train_sampler(train_dataset)
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
-        lengths = list(rows[self.args.length_column_name])
+        lengths = rows.with_format("numpy", columns=[self.args.length_column_name])[:][self.args.length_column_name]
         return GroupedByLength(lengths, size, seed, epoch=lambda: int(self.state.epoch or 0))
 
     def _batches(self) -> Iterator[dict[str, Any]]:

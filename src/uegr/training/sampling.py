@@ -5,7 +5,9 @@ transformers' own LengthGroupedSampler draws from the global generator, so that 
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import Sampler
 
 MEGABATCH = 50  # batches shuffled together before they are sorted by length
@@ -19,26 +21,35 @@ class GroupedByLength(Sampler[int]):
     [9, 7, 5, 1]
     """
 
-    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int, epoch: Callable[[], int]) -> None:
+    def __init__(
+        self, lengths: Sequence[int] | np.ndarray, batch_size: int, seed: int, epoch: Callable[[], int]
+    ) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, epoch
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __iter__(self) -> Iterator[int]:
+        for part in self.order().split(1_000_000):  # a list of all rows of a large file would be large itself
+            yield from part.tolist()
+
+    def order(self) -> Tensor:
+        """All rows, batch after batch; what fills no batch comes last."""
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch())
-        order = torch.randperm(len(self.lengths), generator=generator)
-        lengths = torch.tensor(self.lengths)
-        batches: list[torch.Tensor] = []
-        for group in order.split(MEGABATCH * self.batch_size):
-            batches += group[lengths[group].argsort(descending=True, stable=True)].split(self.batch_size)
-        if not batches:
-            return
-        whole = [batch for batch in batches if len(batch) == self.batch_size]
-        rest = [batch for batch in batches if len(batch) < self.batch_size]
-        shuffled = [whole[i] for i in torch.randperm(len(whole), generator=generator).tolist()] + rest
-        longest = max(range(len(shuffled)), key=lambda i: int(lengths[shuffled[i]].max()))
-        if len(shuffled[longest]) == self.batch_size:  # out of memory shows at once
-            shuffled[0], shuffled[longest] = shuffled[longest], shuffled[0]
-        for batch in shuffled:
-            yield from batch.tolist()
+        lengths = torch.as_tensor(self.lengths)
+        shuffled = torch.randperm(len(lengths), generator=generator)
+        whole = len(shuffled) // (MEGABATCH * self.batch_size) * MEGABATCH * self.batch_size
+        groups = [shuffled[:whole].view(-1, MEGABATCH * self.batch_size), shuffled[whole:].view(1, -1)]
+        rows = torch.cat([longest_first(group, lengths).flatten() for group in groups])
+        full = len(rows) // self.batch_size * self.batch_size
+        batches = rows[:full].view(-1, self.batch_size)
+        batches = batches[torch.randperm(len(batches), generator=generator)]
+        if len(batches):  # out of memory shows at once
+            longest = int(lengths[batches[:, 0]].argmax())
+            batches[[0, longest]] = batches[[longest, 0]]
+        return torch.cat([batches.flatten(), rows[full:]])
+
+
+def longest_first(groups: Tensor, lengths: Tensor) -> Tensor:
+    """The rows of each group, (groups, rows), by falling length."""
+    return groups.gather(1, lengths[groups].argsort(dim=1, descending=True, stable=True))
