@@ -7,8 +7,8 @@
 
 The embedded encoder (`minilm`), batches of 16 `snippets` in their natural lengths, one torch thread unless said
 otherwise. A step is what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are
-medians over rounds of a contender's time divided by vanilla's in the same round; `limits` is what the declared forward
-and backward passes cost by arithmetic. Peak memory is the largest sum of
+medians over rounds of a contender's time divided by vanilla's in the same round; `limits` is what the declared
+passes cost by arithmetic, plus the gradient edits and the method's declared extra. Peak memory is the largest sum of
 live tensors in a step, weights and optimizer state included, from torch's memory profiler, so that it does not depend
 on the allocator's mood; `step_memory` is the part that a step allocates: gradients, activations, what else it needs.
 """
@@ -176,16 +176,16 @@ def compare(name: str, vanilla: Contender, rows: Any, batches: list[Any], rounds
         "vanilla_milliseconds": 1e3 * statistics.median(times[vanilla]),
         "edits_share": other.edits / sum(times[other]),
         "passes": list(other.passes),
+        "extra": 0.0 if name == "trainer" else other.trainer.method.objective.extra,
         "memory": memory(other, batches) / memory(vanilla, batches),
         "step_memory": other.peak(batches[0]) / vanilla.peak(batches[0]),
     }
 
 
 def limit(entry: dict[str, Any], forward: float, backward: float) -> float:
-    """The arithmetic limit: what the declared passes alone cost, with vanilla's optimizer step."""
-    total = entry["vanilla_milliseconds"] / 1e3
-    extra = (entry["passes"][0] - 1) * forward + (entry["passes"][1] - 1) * backward
-    return 1 + extra / total
+    """The arithmetic limit: the declared passes, a forward and a backward together counting 1, and declared extras."""
+    passes = entry["passes"][0] * forward + entry["passes"][1] * backward
+    return passes / (forward + backward) + entry["extra"] + entry["edits_share"] * entry["ratio"]
 
 
 def memory(contender: Contender, batches: list[Any]) -> int:
