@@ -35,6 +35,13 @@ def train(
         list[str] | None, typer.Option("--set", help="As in method.epsilon=0.2 or training.epochs=5; repeatable.")
     ] = None,
     vectors: Annotated[str | None, typer.Option(help="Word vectors for a model without pretraining.")] = None,
+    attention: Annotated[
+        str | None, typer.Option(help="eager, sdpa or another that transformers has; default: the model's own.")
+    ] = None,
+    dtype: Annotated[str | None, typer.Option(help="Of the weights, float32 unless said.")] = None,
+    lora: Annotated[
+        bool, typer.Option("--lora", help="Train adapters of rank 8, merged at the end (--set model.lora=16).")
+    ] = False,
     text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
     pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
     label_column: Annotated[str | None, typer.Option(help="The column of the label.")] = None,
@@ -43,6 +50,13 @@ def train(
     max_length: Annotated[int | None, typer.Option(help="Cut texts after this many tokens.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the training rows.")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides every random number.")] = None,
+    augment: Annotated[
+        str | None, typer.Option(help="Attack the model before each epoch, as by pwws, and train on what is found too.")
+    ] = None,
+    augment_examples: Annotated[
+        int | None, typer.Option(help="Rows to attack before an epoch; default: a fifth of them, at most 1,000.")
+    ] = None,
+    augment_start: Annotated[int | None, typer.Option(help="Epochs before the first attack; default: 1.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -54,6 +68,9 @@ def train(
         "method.name": method,
         "model.name": model,
         "model.vectors": vectors,
+        "model.attention": attention,
+        "model.dtype": dtype,
+        "model.lora": 8 if lora else None,
         "dataset.name": dataset,
         "dataset.text_column": text_column,
         "dataset.pair_column": pair_column,
@@ -62,6 +79,9 @@ def train(
         "dataset.train_fraction": train_fraction,
         "training.max_length": max_length,
         "training.epochs": epochs,
+        "augment.name": augment,
+        "augment.examples": augment_examples,
+        "augment.start": augment_start,
         "seed": seed,
     }
     chosen = read_config(config, flags, settings or [])

@@ -1,7 +1,7 @@
 """Literal transcriptions of the first five methods, in the convention of reference_a.py.
 
-UEGR's own is uegr_reference.py, where every example runs alone; R-AT's K passes here are one forward, so that the
-dropout masks are those of the batch repeated.
+UEGR's own is uegr_reference.py, where every example runs alone; R-AT's K passes here are one forward a piece of the
+batch, so that the dropout masks are those of the piece repeated.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import torch
 from reference_a import Batch, Gradients, Options, added, kl_both_ways, logits_of, loss_of, shape_of, size, slopes
 from selection_reference import keep_probabilities, masked
 from torch import nn
-from uegr_reference import reference_step
+from uegr_reference import pieces, reference_step
 
 from uegr.pieces.schedule import Moment
 
@@ -43,8 +43,17 @@ def rat(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     """Ni et al. 2022, eq. 9: CE(x), the mean adversarial CE, and alpha times the mean symmetric KL of the pairs."""
     clean, move = clean_and_move(model, batch, options["epsilon"])
     passes, count = options["submodels"], len(batch["labels"])
-    many = {name: torch.cat([values] * passes) for name, values in batch.items()}
-    each = logits_of(model, many, torch.cat([move] * passes)).split(count)
+    found: list[list[torch.Tensor]] = [[] for _ in range(passes)]
+    start = 0
+    for length in pieces(count, options["split"] or passes):
+        rows = slice(start, start + length)
+        many = {name: torch.cat([values[rows]] * passes) for name, values in batch.items()}
+        for own, logits in zip(
+            found, logits_of(model, many, torch.cat([move[rows]] * passes)).split(length), strict=True
+        ):
+            own.append(logits)
+        start += length
+    each = [torch.cat(own) for own in found]
     task = sum(loss_of(logits, batch["labels"]) for logits in each) / passes
     pairs = [kl_both_ways(one, other) for one, other in combinations(each, 2)]
     halved = sum(pairs) / len(pairs) / (1 if each[0].shape[-1] == 1 else 2)

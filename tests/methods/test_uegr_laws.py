@@ -120,7 +120,7 @@ def moves(method: Method, model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
 def test_each_example_moves_by_epsilon_and_its_padding_never(family: str, examples: int) -> None:
     model = classifier(family)
     batch = batch_for(model, (6, 3, 6, 5, 4, 2)[:examples])
-    moved = moves(uegr(epsilon=0.3), model, batch)
+    moved = moves(uegr(epsilon=0.3, split=1), model, batch)
     assert moved.shape[:2] == (2 * examples, 6)
     first, second = moved.chunk(2)
     torch.testing.assert_close(first, second)  # every sub-model sees the same adversarial example
@@ -131,7 +131,7 @@ def test_each_example_moves_by_epsilon_and_its_padding_never(family: str, exampl
 def test_rat_may_give_each_sub_model_its_own_epsilon_and_drop_the_divergence() -> None:
     model = classifier()
     batch = batch_for(model)
-    first, second = moves(rat(epsilons=(0.2, 0.7)), model, batch).chunk(2)
+    first, second = moves(rat(epsilons=(0.2, 0.7), split=1), model, batch).chunk(2)
     assert first.flatten(1).norm(dim=1).tolist() == pytest.approx([0.2] * 5)
     torch.testing.assert_close(second, first * 3.5)
     assert backward(rat(kl=False), model, batch).keys() == {"task", "adversarial"}
@@ -142,12 +142,12 @@ def test_rat_may_give_each_sub_model_its_own_epsilon_and_drop_the_divergence() -
 def test_the_move_of_an_example_does_not_depend_on_the_others(family: str) -> None:
     model = without_dropout(classifier(family))
     batch = batch_for(model)
-    together = moves(uegr(epsilon=0.3, spread=0.0), model, batch)
+    together = moves(uegr(epsilon=0.3, spread=0.0, split=1), model, batch)
     others = {name: value.clone() for name, value in batch.items()}
     others["input_ids"][1:] = torch.where(others["attention_mask"][1:] == 1, 7, others["input_ids"][1:])
     others["labels"][1:] = 0
     for changed in (others, {name: value[:1] for name, value in batch.items()}):
-        torch.testing.assert_close(moves(uegr(epsilon=0.3, spread=0.0), model, changed)[0], together[0])
+        torch.testing.assert_close(moves(uegr(epsilon=0.3, spread=0.0, split=1), model, changed)[0], together[0])
 
 
 @pytest.mark.parametrize("method", [uegr(submodels=3), rat(), rat_su(), fgm(), vanilla(), uegr(split=2)], ids=repr)
@@ -257,7 +257,7 @@ def test_several_outputs_of_a_regression_differ_by_their_squares() -> None:
     seen: list[Tensor] = []
     handle = model.register_forward_hook(lambda module, inputs, output: seen.append(output["logits"].detach()))
     torch.manual_seed(0)
-    terms = backward(uegr(rates=0.4, divergence_weight=1.0, selective_update=False), model.train(), batch)
+    terms = backward(uegr(rates=0.4, divergence_weight=1.0, selective_update=False, split=1), model.train(), batch)
     handle.remove()
     first, second = seen[1].chunk(2)
     assert terms["divergence"] == pytest.approx((first - second).square().mean().item())

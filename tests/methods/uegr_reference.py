@@ -63,7 +63,7 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
     # 3. Adaptive dropout: the units' ranks, then each pass's drop probabilities.
     ranks = learned_ranks(entered, found[count:]) if options["spread"] != 0 else {}
     drops = {site: drop_rows(ranks.get(site), site[1], rate, passes, options) for site, rate, _ in calls}
-    many = [random_bits(torch.Size([passes * shape[0], *shape[1:]]), torch.device("cpu")) for _, _, shape in calls]
+    many = repeated_bits([shape for _, _, shape in calls], passes, count, options["split"] or passes)
     masks = [adaptive_mask(bits, drops[site]) for bits, (site, _, _) in zip(many, calls, strict=True)]
 
     # 4. K passes over x + delta, eq. 3.
@@ -98,6 +98,22 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
     gradients = torch.autograd.grad(whole, list(names.values()), allow_unused=True)
     result.gradients = {name: g for name, g in zip(names, gradients, strict=True) if g is not None}
     return result
+
+
+def pieces(count: int, split: int) -> list[int]:
+    """The sizes of the pieces that the K passes run in: as equal as they can be, the larger ones first."""
+    sizes = [count // split + (1 if i < count % split else 0) for i in range(split)]
+    return [size for size in sizes if size]
+
+
+def repeated_bits(shapes: list[torch.Size], passes: int, count: int, split: int) -> list[Tensor]:
+    """The numbers of every call, drawn piece by piece, put in the order of the passes: row k * count + i."""
+    drawn: list[list[Tensor]] = [[] for _ in shapes]
+    for size in pieces(count, split):
+        for rows, shape in zip(drawn, shapes, strict=True):
+            bits = random_bits(torch.Size([passes * size, *shape[1:]]), torch.device("cpu"))
+            rows.append(bits.view(passes, size, *shape[1:]))
+    return [torch.cat(rows, dim=1).flatten(0, 1) for rows in drawn]
 
 
 def alone(batch: dict[str, Tensor], i: int) -> dict[str, Tensor]:

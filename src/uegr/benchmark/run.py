@@ -5,6 +5,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from typing import Any
 import torch
 
 from uegr import data as data_room
-from uegr.benchmark import store
+from uegr.benchmark import augment, store
 from uegr.data import Data
 from uegr.errors import InputError
 from uegr.training.config import RunConfig
 
 PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
+LORA_RATE = 5e-4  # Hu 2022, table 9
 
 
 def train(config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool = False) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def train(config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool 
     loaded = load_model(config, data)
     splits = tokenised_splits(config, data, loaded)
     refuse(config, loaded)
+    augment.refuse(config, data)
     if int(os.environ.get("RANK", 0)) == 0:
         store.write_config(folder, resolved)
     trainer, bar = make_trainer(config, folder, data, loaded, splits, quiet)
@@ -98,11 +101,31 @@ def load_model(config: RunConfig, data: Data) -> Any:
     if card is not None and card.architecture is not None:
         from uegr.data.vocabulary import vocabulary
 
+        if options.lora:
+            raise InputError(
+                f"lora adapts a pretrained model, and {options.name} is trained from scratch; leave it out"
+            )
         words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)
         return models.build(card.architecture, words, vectors=options.vectors, **head, **options.settings)
     if options.vectors or options.settings:
         raise InputError(f"vectors and settings are for models without pretraining, and {options.name} has it")
-    return models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
+    loaded = models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
+    return with_adapters(config, loaded) if options.lora else loaded
+
+
+def with_adapters(config: RunConfig, loaded: Any) -> Any:
+    """The model with LoRA's adapters."""
+    from uegr.models.lora import adapted
+
+    options = config.model
+    return adapted(
+        loaded,
+        rank=options.lora or 0,
+        alpha=options.lora_alpha,
+        targets=options.lora_targets,
+        dropout=options.lora_dropout,
+        seed=config.seed,
+    )
 
 
 def make_trainer(
@@ -112,6 +135,7 @@ def make_trainer(
     from transformers import DataCollatorWithPadding, PrinterCallback
     from transformers.utils import logging
 
+    from uegr.training.augment import Augment
     from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
     from uegr.training.engine import RobustTrainer
 
@@ -121,10 +145,12 @@ def make_trainer(
     callbacks: list[Any] = [bar, MetricsFile(folder / store.METRICS)]
     if config.training.select == "best" or config.training.patience:
         callbacks.append(KeepBest(folder / "best", data.metrics[0], config.training.patience))
+    if (adding := augment.augmentation(config, folder, data, loaded, splits[0], bar)) is not None:
+        callbacks.append(adding)
     trainer = RobustTrainer(
         model=loaded.model,
         args=arguments(config, folder, loaded),
-        train_dataset=splits[0],
+        train_dataset=splits[0] if adding is None else adding.rows,
         eval_dataset=splits[1],
         data_collator=DataCollatorWithPadding(loaded.tokenizer),
         processing_class=loaded.tokenizer,
@@ -134,7 +160,7 @@ def make_trainer(
     )
     trainer.remove_callback(PrinterCallback)  # it prints to standard output, which belongs to --json
     for callback in callbacks:
-        if isinstance(callback, KeepBest):
+        if isinstance(callback, KeepBest | Augment):
             callback.trainer = trainer
     return trainer, bar
 
@@ -144,8 +170,7 @@ def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
     from transformers import TrainingArguments
 
     options = config.training
-    scratch = loaded.card is not None and loaded.card.architecture is not None
-    rate = options.learning_rate or (SCRATCH_RATE if scratch else PRETRAINED_RATE)
+    rate = options.learning_rate or usual_rate(config, loaded)
     return TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=options.epochs,
@@ -172,6 +197,13 @@ def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
     )
 
 
+def usual_rate(config: RunConfig, loaded: Any) -> float:
+    """The learning rate where none is said."""
+    if config.model.lora:
+        return LORA_RATE
+    return SCRATCH_RATE if loaded.card is not None and loaded.card.architecture is not None else PRETRAINED_RATE
+
+
 def scorer(data: Data) -> Callable[[Any], dict[str, float]]:
     """The data's metrics, for the evaluations during training."""
     from uegr.evaluation.metrics import score
@@ -196,12 +228,10 @@ def finish(
     """Keep the chosen weights, score them, and write result.json last."""
     if not trainer.is_world_process_zero():
         return {}
-    best = folder / "best"
-    if config.training.select == "best" and (best / "model.safetensors").is_file():
-        from safetensors.torch import load_model as load_weights
-
-        load_weights(loaded.model, str(best / "model.safetensors"))
-    trainer.save_model(str(folder))
+    model = final_model(config, folder, loaded.model)
+    loaded = replace(loaded, model=model)
+    model.save_pretrained(str(folder))
+    loaded.tokenizer.save_pretrained(str(folder))
     (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml says the same
     result = {
         "config": resolved,
@@ -214,6 +244,7 @@ def finish(
             "epochs": trainer.state.epoch,
             "seconds": round(seconds, 1),
             "resumed": resumed,
+            **augment.result(config, folder),
         },
         "machine": machine(),
         "command": " ".join(["uegr", *sys.argv[1:]]),
@@ -221,6 +252,20 @@ def finish(
     store.write_json(folder / store.RESULT, result)
     store.clear_checkpoints(folder)
     return result
+
+
+def final_model(config: RunConfig, folder: Path, model: Any) -> Any:
+    """The model with the weights of its best epoch, or the last; adapters are merged into it."""
+    best = folder / "best" if config.training.select == "best" else None
+    if config.model.lora:
+        from uegr.models.lora import merged
+
+        return merged(model, best)
+    if best is not None and (best / "model.safetensors").is_file():
+        from safetensors.torch import load_model as load_weights
+
+        load_weights(model, str(best / "model.safetensors"))
+    return model
 
 
 def split_scores(data: Data, split: str, loaded: Any, config: RunConfig) -> dict[str, Any]:

@@ -8,8 +8,8 @@ Ni, Li and Kao, "R-AT: Regularized adversarial training for natural language und
 Defaults: epsilon 1, alpha 0.5, K 2 (table 7, section 5.3). `consistency` is table 8, `kl=False` the "w/o KL" row of
 table 3, `rates` figure 3, `epsilons` figure 5, `submodels` table 4 (alpha/3 on three pairs is alpha times their mean).
 Deviations: the clean backward runs once (the released code runs it twice, 3 forward and 4 backward passes);
-`reduction="sum"` and `norm="matrix"` are the released code's. `split` runs the adversarial passes in that many pieces
-of the batch: less memory, same gradient.
+`reduction="sum"` and `norm="matrix"` are the released code's. The K passes run in `split` pieces of the batch, by default
+K, so that a batch that fits in memory for vanilla fits here too; `split=1` is one forward over all. Same gradient.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ Consistency = Literal["symmetric_kl", "js", "kl", "ce", "mse", "mae"]
 
 
 class RegularizedAdversarial(Objective):
-    """A clean pass, then K sub-models on its adversarial example, in one forward over the batch repeated K times."""
+    """A clean pass, then K sub-models on its adversarial example, in pieces of the batch repeated K times."""
 
     def __init__(
         self,
@@ -45,12 +45,13 @@ class RegularizedAdversarial(Objective):
         dropout: AdaptiveDropout | None,
         epsilons: Sequence[float] | None = None,
         clean_dropout: str = "own",
-        split: int = 1,
+        split: int | None = None,
     ) -> None:
         if submodels < 1:
             raise ValueError(f"expected submodels >= 1, got {submodels}")
         if not weight >= 0:
             raise ValueError(f"expected a divergence weight >= 0, got {weight}")
+        split = submodels if split is None else split
         if split < 1:
             raise ValueError(f"expected split >= 1, got {split}")
         pairwise(torch.zeros(2, 1, 2), named(divergence), reduction=reduction, pairs=pairs)  # refuses unknown names
@@ -134,7 +135,7 @@ def objective(
     reduction: Reduction,
     epsilons: Sequence[float] | None,
     rates: Sequence[float] | None,
-    split: int,
+    split: int | None,
 ) -> RegularizedAdversarial:
     """R-AT's objective from its options; `rat_su` shares it."""
     check_count("epsilons", epsilons, submodels)
@@ -165,7 +166,7 @@ def rat(
     reduction: Reduction = "mean",
     epsilons: tuple[float, ...] | None = None,
     rates: tuple[float, ...] | None = None,
-    split: int = 1,
+    split: int | None = None,
 ) -> Method:
     """Adversarial training whose sub-models agree (R-AT)."""
     return Method(objective(**locals()))

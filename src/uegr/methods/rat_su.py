@@ -32,7 +32,7 @@ def rat_su(
     reduction: Reduction = "mean",
     epsilons: tuple[float, ...] | None = None,
     rates: tuple[float, ...] | None = None,
-    split: int = 1,
+    split: int | None = None,
     score: Score = "rank",
     keep: Keep = "salient",
     alpha: float = 0.9,

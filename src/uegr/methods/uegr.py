@@ -51,7 +51,7 @@ def uegr(
     beta: float = 10.0,
     rescale: Rescale = True,
     refresh: Refresh = 1,
-    split: int = 1,
+    split: int | None = None,
 ) -> Method:
     """Bi-stage optimisation: adversarial sub-models that agree, and an update of the salient weights only."""
     if clean_dropout not in ("own", "adaptive"):

@@ -76,8 +76,9 @@ def dropped(values: Tensor, probabilities: Tensor) -> Tensor:
     """`values` with each entry dropped with its probability (broadcastable), the others divided by what is kept."""
     kept = 1 - probabilities
     threshold = (kept * 2.0**32 - 1 - 2.0**31).round().to(torch.int32)  # keep where bits <= threshold
-    keep = random_bits(values.shape, values.device) <= threshold
-    return values * keep.to(values.dtype).div_(kept)  # torch.where is ten times slower on a CPU
+    mask = torch.empty(values.shape, dtype=values.dtype, device=values.device)
+    torch.le(random_bits(values.shape, values.device), threshold, out=mask)  # torch.where is ten times slower on a CPU
+    return values * mask.div_(kept.to(values.dtype))
 
 
 @dataclass
@@ -192,7 +193,7 @@ def _watch(name: str, mask: _Mask, squares: dict[str, Tensor]) -> Callable[[nn.M
         def add(gradient: Tensor) -> None:
             key, units = f"{name}/{gradient.shape[-1]}", gradient.shape[-1]
             rows = mask.over(gradient.detach()).reshape(-1, units)
-            total = torch.linalg.vector_norm(rows.float() if rows.dtype.itemsize < 4 else rows, dim=0).square()
+            total = (rows.float() if rows.dtype.itemsize < 4 else rows).square().sum(0)  # ten times a norm's speed
             squares[key] = squares.get(key, 0) + total  # a module that layers share is called several times
 
         values.register_hook(add)

@@ -109,7 +109,8 @@ def select_(
         part = value if rows is None else value[rows]
         for block, seen in zip(blocks(part), blocks(salience if rows is None else salience[rows]), strict=True):
             p = probabilities(seen)
-            kept = (p - uniform(p, generator, fine=fine)).sign_().clamp_(min=0)  # u < p; torch.where is slow
+            kept = uniform(p, generator, fine=fine)
+            torch.gt(p, kept, out=kept)  # 1 where u < p: a mask of floats in one pass; torch.where is slow
             block.mul_(kept.div_(p) if rescale else kept)
         if rows is not None:
             value[rows] = part

@@ -31,6 +31,10 @@ class ModelConfig(Strict):
     trust_remote_code: bool = False
     vectors: str | None = None  # word vectors for a model without pretraining: a name or a file
     settings: dict[str, Any] = {}  # its own settings, such as filters or hidden_size
+    lora: int | None = Field(None, ge=1)  # the rank of adapters to train in place of the encoder's matrices
+    lora_alpha: float | None = Field(None, gt=0)  # None: twice the rank
+    lora_dropout: float = Field(0.1, ge=0, lt=1)
+    lora_targets: tuple[str, ...] | None = None  # ends of names, such as query and value; None: every linear layer
 
 
 class DatasetConfig(Strict):
@@ -75,6 +79,18 @@ class TrainingConfig(Strict):
     report_to: Literal["none", "tensorboard"] = "none"
 
 
+class AugmentConfig(Strict):
+    """An attack on the model before each epoch, whose finds are further training rows (training/augment.py)."""
+
+    name: str | None = None  # the attack; None: no augmentation
+    examples: int | None = Field(None, ge=1)  # rows attacked before an epoch; None: a fifth of them, at most 1,000
+    start: int = Field(1, ge=0)  # clean epochs before the first attack
+    surface: str = "default"
+    side: Literal["first", "second"] = "second"
+    budget: int | None = Field(None, ge=1)
+    settings: dict[str, Any] = {}  # the attack's own
+
+
 class RunConfig(Strict):
     """One run, completely."""
 
@@ -82,6 +98,7 @@ class RunConfig(Strict):
     model: ModelConfig = ModelConfig()
     dataset: DatasetConfig
     training: TrainingConfig = TrainingConfig()
+    augment: AugmentConfig = AugmentConfig()
     seed: int = Field(0, ge=0)
 
     def label(self) -> str:
@@ -90,7 +107,9 @@ class RunConfig(Strict):
         >>> RunConfig(method={"name": "rat"}, dataset={"name": "my data/reviews.csv"}).label()
         'reviews-minilm-rat-0'
         """
-        parts = (Path(self.dataset.name).stem, Path(self.model.name).name, self.method.get("name", "uegr"), self.seed)
+        method = self.method.get("name", "uegr")
+        method = f"{method}_{self.augment.name}" if self.augment.name else method
+        parts = (Path(self.dataset.name).stem, Path(self.model.name).name, method, self.seed)
         return "-".join(re.sub(r"\W+", "_", str(part)).strip("_") for part in parts)
 
     def make_method(self) -> Method:
@@ -101,7 +120,7 @@ class RunConfig(Strict):
     def resolved(self) -> dict[str, Any]:
         """Everything spelt out, for config.yaml."""
         made = self.make_method()
-        plain = self.model_dump(mode="json")
+        plain = self.model_dump(mode="json", exclude=None if self.augment.name else {"augment"})
         name = self.method.get("name", "uegr")
         return plain | {"method": {"name": name, **{key: _plain(value) for key, value in made.options.items()}}}
 
@@ -203,7 +222,7 @@ def load_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise InputError(f"expected a mapping with keys such as method, model, dataset in {path}, got {content!r:.60}")
-    sections = ("method", "model", "dataset")
+    sections = ("method", "model", "dataset", "augment")
     return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
 
 
