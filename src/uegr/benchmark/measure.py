@@ -1,5 +1,6 @@
 """Measure a finished run; the figures go into its result.json under `evaluation`, by atomic rename."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,25 @@ class Finished:
         ).model
 
 
+USUAL = ("fgm", "shift")
+FIGURES = (*USUAL, "pgd", "adversarial", "anomaly", "landscape", "drift")
+
+
 def measure(
-    folder: Path, *, datasets: list[str], everything: bool = False, rows: int | None = None, quiet: bool = False
+    folder: Path,
+    *,
+    datasets: list[str],
+    everything: bool = False,
+    figures: Sequence[str] = USUAL,
+    rows: int | None = None,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """The figures of a run, JSON-ready, written into its result.json.
 
-    Always the task metrics, calibration, accuracy one gradient step away, and the data sets that are its shift;
-    `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
+    Always the task metrics and calibration; as a rule accuracy one gradient step away, and the data sets that are its
+    shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
     """
+    wanted = set(FIGURES if everything else figures)
     run = Finished(folder)
     with progress_bar(quiet) as bar:
         tasks: dict[str, Any] = {}
@@ -75,22 +87,22 @@ def measure(
                 tasks[name] = bar.add_task(f"{folder.name}: {name}", total=total, note="")
             bar.update(tasks[name], completed=done, total=total)
 
-        figures = evaluate(
+        found = evaluate(
             run.model,
             run.tokenizer,
             run.held_out_data(),
-            pretrained=run.pretrained() if everything else None,
-            shift=[*shift_sets(run), *datasets],
-            adversarial=None if everything else (),
-            anomaly=None if everything else (),
-            curves=("fgm", "pgd") if everything else ("fgm",),
-            landscape=everything,
+            pretrained=run.pretrained() if "drift" in wanted else None,
+            shift=[*(shift_sets(run) if "shift" in wanted else ()), *datasets],
+            adversarial=None if "adversarial" in wanted else (),
+            anomaly=None if "anomaly" in wanted else (),
+            curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
+            landscape="landscape" in wanted,
             rows=rows,
             max_length=run.max_length,
             progress=stage,
         )
-    store.write_json(folder / store.RESULT, run.result | {"evaluation": figures})
-    return figures
+    store.write_json(folder / store.RESULT, run.result | {"evaluation": found})
+    return found
 
 
 def shift_sets(run: Finished) -> list[str]:

@@ -22,13 +22,18 @@ PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
 
 
-def train(config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool = False) -> dict[str, Any]:
-    """Train one run into `folder`; a finished one is returned as it is. Nothing is written if the input is bad."""
+def train(
+    config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool = False, development: bool = False
+) -> dict[str, Any]:
+    """Train one run into `folder`; a finished one is returned as it is. Nothing is written if the input is bad.
+
+    `development` is for a search, which must not see test rows: the run then has the training and validation splits only.
+    """
     resolved = config.resolved()
     store.check_folder(folder, resolved, resume)
     if store.is_done(folder):
         return store.read_result(folder)
-    data = load_data(config)
+    data = without_test(load_data(config)) if development else load_data(config)
     loaded = load_model(config, data)
     splits = tokenised_splits(config, data, loaded)
     refuse(config, loaded)
@@ -85,6 +90,11 @@ def load_data(config: RunConfig) -> Data:
     return data
 
 
+def without_test(data: Data) -> Data:
+    """The rows that a search may look at."""
+    return replace(data, splits={name: data.splits[name] for name in ("train", data.validation or "validation")})
+
+
 def load_model(config: RunConfig, data: Data) -> Any:
     """The classifier with a head for the data's labels; without pretraining, over the training split's vocabulary."""
     from uegr import models
@@ -102,9 +112,7 @@ def load_model(config: RunConfig, data: Data) -> Any:
         from uegr.data.vocabulary import vocabulary
 
         if options.lora:
-            raise InputError(
-                f"lora adapts a pretrained model, and {options.name} is trained from scratch; leave it out"
-            )
+            raise InputError(f"lora adapts a pretrained model, and {options.name} is trained from scratch")
         words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)
         return models.build(card.architecture, words, vectors=options.vectors, **head, **options.settings)
     if options.vectors or options.settings:
