@@ -8,7 +8,8 @@
 The embedded encoder (`minilm`), batches of 16 `snippets` in their natural lengths, one torch thread unless said
 otherwise. A step is what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are
 medians over rounds of a contender's time divided by vanilla's in the same round; `limits` is what the declared
-passes cost by arithmetic, plus the gradient edits and the method's declared extra. Peak memory is the largest sum of
+passes cost by arithmetic, plus the gradient edits and the method's declared extra, which is measured apart: the same
+operations on all weights, without any pass. Peak memory is the largest sum of
 live tensors in a step, weights and optimizer state included, from torch's memory profiler, so that it does not depend
 on the allocator's mood; `step_memory` is the part that a step allocates: gradients, activations, what else it needs.
 """
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,11 @@ from uegr import RobustTrainer, data, methods, models
 from uegr.methods import METHODS, Method
 from uegr.methods.contract import Terms, predictions, task_loss
 from uegr.methods.rat import RegularizedAdversarial
+from uegr.pieces.anchors import mixed
 from uegr.pieces.divergence import pairwise
 from uegr.pieces.embedding import perturbed, repeated
 from uegr.pieces.perturbation import unit, zero_start
+from uegr.pieces.weights import moved, relative, replaced, steepest, trainable
 
 BATCH, BATCHES = 16, 8
 RECORD = Path(uegr.__file__).parent / "methods" / "cost.json"
@@ -142,6 +145,67 @@ class Contender:
         return sum(tensor.nbytes for tensor in [*self.trainer.model.parameters(), *states])
 
 
+def move_weights(contender: Contender) -> None:
+    """SAM's ascent, without the pass that finds it."""
+    weights = trainable(contender.trainer.model)
+    with moved(weights, steepest({name: weight.detach() for name, weight in weights.items()}, 0.05)):
+        pass
+
+
+def move_matrices(contender: Contender) -> None:
+    """AWP's."""
+    weights = {name: weight for name, weight in trainable(contender.trainer.model).items() if weight.dim() > 1}
+    with moved(weights, relative({name: weight.detach() for name, weight in weights.items()}, weights, 0.005)):
+        pass
+
+
+def average_weights(contender: Contender) -> None:
+    """SMART's teacher."""
+    weights, teacher = trainable(contender.trainer.model), contender.trainer.method.objective.teacher
+    for name, weight in weights.items():
+        teacher[name].lerp_(weight.detach(), 0.01)
+    with replaced(weights, teacher):
+        pass
+
+
+def measure_distance(contender: Contender) -> None:
+    """The distance from the anchors, and its gradient on top of another."""
+    contender.trainer.method.objective.anchors.squared_distance(contender.trainer.model).backward()
+
+
+def mix_weights(contender: Contender) -> None:
+    """Mixout's mixture, and the way of its gradient back to the weights."""
+    model, mixture = contender.trainer.model, contender.trainer.method.objective.mixture
+    with mixed(model, mixture.anchors, mixture.p):
+        mixtures = [value for part in model.modules() for value in part._parameters.values() if value is not None]
+        mixtures = [value for value in mixtures if not value.is_leaf]
+    torch.autograd.backward(mixtures, [value.detach() for value in mixtures])
+
+
+EXTRAS: dict[str, Callable[[Contender], None]] = {
+    "sam": move_weights,
+    "awp": move_matrices,
+    "smart": average_weights,
+    "wcons": measure_distance,
+    "adv_ptwd": measure_distance,
+    "mixout": mix_weights,
+    "adv_mixout": mix_weights,
+}
+
+
+def extra_seconds(contender: Contender, times: int = 9) -> float:
+    """What the method does to all weights beside its passes, alone; median."""
+    if (run := EXTRAS.get(contender.name)) is None:
+        return 0.0
+    seconds = []
+    for _ in range(times):
+        start = time.perf_counter()
+        run(contender)
+        seconds.append(time.perf_counter() - start)
+    contender.trainer.model.zero_grad()
+    return statistics.median(seconds)
+
+
 def method_of(name: str) -> Method:
     """A method by name, with its defaults."""
     return Method(AsReleased(), name=name) if name == "rat_released" else METHODS[name]()
@@ -176,7 +240,7 @@ def compare(name: str, vanilla: Contender, rows: Any, batches: list[Any], rounds
         "vanilla_milliseconds": 1e3 * statistics.median(times[vanilla]),
         "edits_share": other.edits / sum(times[other]),
         "passes": list(other.passes),
-        "extra": 0.0 if name == "trainer" else other.trainer.method.objective.extra,
+        "extra": extra_seconds(other) / statistics.median(times[vanilla]),
         "memory": memory(other, batches) / memory(vanilla, batches),
         "step_memory": other.peak(batches[0]) / vanilla.peak(batches[0]),
     }
@@ -215,6 +279,7 @@ def main() -> None:
         "ratios": {"vanilla": 1.0, **{name: round(entry["ratio"], 3) for name, entry in found.items()}},
         "passes": {name: entry["passes"] for name, entry in found.items()},
         "limits": {name: round(limit(entry, forward, backward), 3) for name, entry in found.items()},
+        "extras": {name: round(entry["extra"], 3) for name, entry in found.items() if entry["extra"]},
         "selective_update_share": round(found["uegr"]["edits_share"], 4) if "uegr" in found else None,
         "peak_memory": {"vanilla": 1.0, **{name: round(entry["memory"], 3) for name, entry in found.items()}},
         "step_memory": {"vanilla": 1.0, **{name: round(entry["step_memory"], 3) for name, entry in found.items()}},

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from families import tiny
 from uegr.pieces.perturbation import climb, normal_start, project, random_start
 from uegr.pieces.randomness import rehearsed
-from uegr.pieces.weights import frozen, gradients, kept, moved, relative, replaced, steepest, trainable
+from uegr.pieces.weights import frozen, gradients, moved, relative, replaced, steepest, trainable
 
 
 def model_and_copy() -> tuple[nn.Module, dict[str, Tensor]]:
@@ -23,7 +23,7 @@ def test_weights_come_back_bitwise(raises: bool) -> None:
     model, before = model_and_copy()
     weights = trainable(model)
     moves = {name: torch.full_like(weight, 1 / 3) for name, weight in weights.items()}
-    for context in (moved(weights, moves), replaced(weights, moves), kept(weights)):
+    for context in (moved(weights, moves), replaced(weights, moves)):
         with suppress(KeyError), context:
             for weight in weights.values():
                 weight.data.mul_(1.7)

@@ -32,6 +32,7 @@ class AnchoredHull(ConvexHull):
     """ASCC's passes, and the distance to where the encoder came from."""
 
     keeps_weights: ClassVar[bool] = False
+    extra: ClassVar[str] = "the distance of all weights, and its gradient"
 
     def __init__(self, strength: float, distance: Distance, **options: Any) -> None:
         super().__init__(**options)

@@ -31,6 +31,7 @@ class WeightPerturbation(Objective):
     """A pass to move the input, one to move the weights, one to learn from."""
 
     keeps_weights: ClassVar[bool] = False
+    extra: ClassVar[str] = "the norms of weights and gradients, and moved weights"
     batchwise: ClassVar[str] = "the weights are moved along the gradient of the micro-batch, as in sam"
 
     def __init__(self, attack: Attack, gamma: float) -> None:

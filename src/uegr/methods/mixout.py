@@ -49,7 +49,7 @@ class Mixed(Objective):
     """One clean pass of the mixture."""
 
     keeps_weights: ClassVar[bool] = False
-    extra: ClassVar[float] = 0.15  # the mixture of all weights
+    extra: ClassVar[str] = "the mixture is drawn, and its gradient led back"
     batchwise: ClassVar[str] = "each micro-batch draws a mixture of its own"
 
     def __init__(self, mixture: Mixture) -> None:

@@ -8,8 +8,8 @@ Ni, Li and Kao, "R-AT: Regularized adversarial training for natural language und
 Defaults: epsilon 1, alpha 0.5, K 2 (table 7, section 5.3). `consistency` is table 8, `kl=False` the "w/o KL" row of
 table 3, `rates` figure 3, `epsilons` figure 5, `submodels` table 4 (alpha/3 on three pairs is alpha times their mean).
 Deviations: the clean backward runs once (the released code runs it twice, 3 forward and 4 backward passes);
-`reduction="sum"` and `norm="matrix"` are the released code's. The K passes run in `split` pieces of the batch, by default
-K, so that a batch that fits in memory for vanilla fits here too; `split=1` is one forward over all. Same gradient.
+`reduction="sum"` and `norm="matrix"` are the released code's. The K passes run in `split` pieces of the batch, by
+default K, so that a batch that fits in memory for vanilla fits here too; `split=1` is one forward. Same gradient.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -35,6 +35,7 @@ class Smooth(Objective):
     """A teacher's pass, a clean one, the ascent, and one where it led."""
 
     keeps_weights: ClassVar[bool] = False
+    extra: ClassVar[str] = "the average of the past weights"
 
     def __init__(self, amounts: Mapping[str, float], steps: int, momentum: float) -> None:
         if not 0 <= momentum < 1:

@@ -50,7 +50,7 @@ def annealed(moment: Moment, k: float, t0: float) -> float:
 class WeightConsistency(Objective):
     """One clean pass, and the distance to where the encoder came from."""
 
-    extra: ClassVar[float] = 0.15  # the distance of all weights and its gradient
+    extra: ClassVar[str] = "the distance of all weights, and its gradient"
     keeps_weights: ClassVar[bool] = False
 
     def __init__(self, strength: float, anneal: Anneal, k: float, t0: float) -> None:

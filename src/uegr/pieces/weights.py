@@ -1,21 +1,21 @@
 """Weights moved, replaced or frozen for a moment.
 
-The contexts keep a copy of what they touch and put it back bitwise, also when the body raises. Autocast's own copies
-of the weights are thrown away with every change, or it would use them again. Only trainable parameters are ever
-touched, so that on a PEFT model the frozen base stands still.
+The contexts lay the weights aside and put them back untouched, also when the body raises. Autocast's own copies of the
+weights are thrown away with every change, or it would use them again. Only trainable parameters are ever touched, so
+that on a PEFT model the frozen base stands still.
 
     steepest:  v   = rho g / ||g||_2                  one norm over all parameters together (SAM)
     relative:  v_l = gamma ||w_l||_2 g_l / ||g_l||_2  one norm a tensor, in proportion to its weights (AWP)
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
 
 from uegr.pieces.embedding import unwrapped
-from uegr.pieces.perturbation import normalised
 
 Weights = Mapping[str, nn.Parameter]
 Moves = Mapping[str, Tensor]
@@ -43,9 +43,8 @@ def steepest(gradients: Moves, rho: float) -> dict[str, Tensor]:
     >>> steepest({"a": torch.tensor([3.0]), "b": torch.tensor([4.0])}, 5.0)
     {'a': tensor([3.]), 'b': tensor([4.])}
     """
-    lengths = torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients.values()])
-    whole = torch.linalg.vector_norm(lengths)
-    return {name: rho * normalised(gradient, whole) for name, gradient in gradients.items()}
+    whole = torch.linalg.vector_norm(lengths(gradients))
+    return {name: stretched(gradient, rho, whole) for name, gradient in gradients.items()}
 
 
 def relative(gradients: Moves, weights: Weights, gamma: float) -> dict[str, Tensor]:
@@ -55,47 +54,48 @@ def relative(gradients: Moves, weights: Weights, gamma: float) -> dict[str, Tens
     >>> relative({"w": torch.tensor([3.0, 4.0])}, weights, 0.5)["w"].tolist()
     [3.0, 4.0]
     """
-    return {
-        name: gamma
-        * torch.linalg.vector_norm(weights[name].detach())
-        * normalised(gradient, torch.linalg.vector_norm(gradient))
-        for name, gradient in gradients.items()
-    }
+    wanted = gamma * lengths({name: weights[name].detach() for name in gradients})
+    pairs = zip(gradients.items(), wanted, lengths(gradients), strict=True)
+    return {name: stretched(gradient, to, length) for (name, gradient), to, length in pairs}
+
+
+def lengths(tensors: Moves) -> Tensor:
+    """The l2 norm of each."""
+    return torch.stack([torch.linalg.vector_norm(tensor) for tensor in tensors.values()])
+
+
+def stretched(gradient: Tensor, to: float | Tensor, length: Tensor) -> Tensor:
+    """gradient * to / length; zero where the length is zero or not finite. One pass: torch.where would take ten."""
+    if not (0 < float(length) < math.inf):
+        return torch.zeros_like(gradient)
+    return gradient * (to / length).to(gradient.dtype)
 
 
 @contextmanager
-def kept(weights: Weights) -> Iterator[None]:
-    """Whatever happens to these weights inside, afterwards they are as before, bitwise."""
-    copies = {name: weight.detach().clone() for name, weight in weights.items()}
+def replaced(weights: Weights, values: Moves) -> Iterator[None]:
+    """Inside, each weight that has a value holds that value, in its place: nothing is copied, and it must not change.
+
+    A backward of what is computed inside runs inside.
+    """
+    before = {name: weights[name].data for name in values}
     try:
+        hold(weights, values)
         yield
     finally:
-        change(weights, copies, Tensor.copy_)
+        hold(weights, before)
 
 
-@torch.no_grad()
-def change(weights: Weights, values: Moves, how: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Change each weight by its value, in place."""
-    for name, weight in weights.items():
-        how(weight, values[name])
+def hold(weights: Weights, values: Moves) -> None:
+    """Let each weight be that tensor."""
+    for name, value in values.items():
+        weights[name].data = value
     torch.clear_autocast_cache()
 
 
 @contextmanager
 def moved(weights: Weights, moves: Moves) -> Iterator[None]:
-    """Inside, each weight that has a move is that much further; a backward of what is computed inside runs inside."""
-    touched = {name: weights[name] for name in moves}
-    with kept(touched):
-        change(touched, moves, Tensor.add_)
-        yield
-
-
-@contextmanager
-def replaced(weights: Weights, values: Moves) -> Iterator[None]:
-    """Inside, each weight that has a value holds that value."""
-    touched = {name: weights[name] for name in values}
-    with kept(touched):
-        change(touched, values, Tensor.copy_)
+    """Inside, each weight that has a move is that much further."""
+    with replaced(weights, {name: weights[name].detach() + move for name, move in moves.items()}):
         yield
 
 
