@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from uegr import data as data_room
-from uegr.benchmark import augment, store
+from uegr.benchmark import augment, model_card, store
 from uegr.data import Data
 from uegr.errors import InputError
 from uegr.training.config import RunConfig
@@ -27,7 +27,7 @@ def train(
 ) -> dict[str, Any]:
     """Train one run into `folder`; a finished one is returned as it is. Nothing is written if the input is bad.
 
-    `development` is for a search, which must not see test rows: the run then has the training and validation splits only.
+    `development` is for a search, which must not see test rows: the run then has training and validation rows only.
     """
     resolved = config.resolved()
     store.check_folder(folder, resolved, resume)
@@ -257,6 +257,7 @@ def finish(
         "machine": machine(),
         "command": " ".join(["uegr", *sys.argv[1:]]),
     }
+    model_card.write(folder, result)
     store.write_json(folder / store.RESULT, result)
     store.clear_checkpoints(folder)
     return result
