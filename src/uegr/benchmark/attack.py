@@ -7,7 +7,7 @@ from typing import Any
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
-from uegr.benchmark import store
+from uegr.benchmark import model_card, store
 from uegr.benchmark.measure import Finished, held_out
 from uegr.evaluation.batches import labels_of, texts_of
 
@@ -48,5 +48,7 @@ def attack_run(
         **(settings or {}),
     )
     summaries = run.result.get("attacks", {}) | {f"{attack} on {data.name}": asdict(results.summary)}
-    store.write_json(folder / store.RESULT, run.result | {"attacks": summaries})
+    result = run.result | {"attacks": summaries}
+    store.write_json(folder / store.RESULT, result)
+    model_card.write(folder, result)
     return results

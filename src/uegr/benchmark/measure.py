@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.benchmark import store
+from uegr.benchmark import model_card, store
 from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
 from uegr.training.callbacks import progress_bar
@@ -101,7 +101,9 @@ def measure(
             max_length=run.max_length,
             progress=stage,
         )
-    store.write_json(folder / store.RESULT, run.result | {"evaluation": found})
+    result = run.result | {"evaluation": found}
+    store.write_json(folder / store.RESULT, result)
+    model_card.write(folder, result)
     return found
 
 

@@ -9,14 +9,14 @@ torch and transformers are imported when a model is loaded, not before: listing 
 
 from typing import TYPE_CHECKING, Any
 
-from uegr.models.card import Card, Source, cards
+from uegr.models.card import DEFAULT, Card, Source, cards
 from uegr.models.download import fetch
 from uegr.models.huggingface import Loaded, load
 
 if TYPE_CHECKING:
     from uegr.models.architectures import build as build
 
-__all__ = ["Card", "Loaded", "Source", "build", "cards", "fetch", "load"]
+__all__ = ["DEFAULT", "Card", "Loaded", "Source", "build", "cards", "fetch", "load"]
 
 
 def __getattr__(name: str) -> Any:

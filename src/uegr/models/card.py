@@ -11,6 +11,7 @@ from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource
 
 FOLDER = Path(__file__).parent / "cards"
+DEFAULT = "minilm"  # the encoder that needs no hub
 
 
 class Source(BaseModel):
@@ -42,6 +43,7 @@ class Card(BaseModel):
     max_length: int | None = None  # tokens; where the configuration does not say it
     sources: tuple[Source, ...] = ()
     hub: str | None = None
+    origin: str | None = None  # what the weights in the packages are called on the hub, for the cards of runs
     architecture: Literal["bilstm", "textcnn", "texthan"] | None = None  # trained from scratch
 
     @model_validator(mode="after")

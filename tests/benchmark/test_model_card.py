@@ -1,0 +1,105 @@
+"""The card of a run: metadata that the hub reads, figures that were measured, and nothing that a label can break."""
+
+import json
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard
+
+from tiny_run import GOOD, data_folder, model_folder, sentences, write_csv
+from uegr.benchmark import model_card, store
+from uegr.benchmark.attack import attack_run
+from uegr.benchmark.measure import measure
+from uegr.benchmark.run import train
+from uegr.training.config import RunConfig
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("card")
+    model_folder(folder / "model")
+    data_folder(folder / "data", train=64, other=16)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(home):
+    config = RunConfig(
+        method={"name": "fgm", "epsilon": 0.01},
+        model={"name": str(home / "model")},
+        dataset={"name": str(home / "data")},
+        training={"epochs": 2, "learning_rate": 0.01},
+    )
+    train(config, home / "first run", quiet=True)
+    return home / "first run"
+
+
+def parts(folder):
+    """(metadata, text)"""
+    _, head, text = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    return yaml.safe_load(head), text
+
+
+def test_a_finished_run_has_a_card_that_the_hub_library_reads(finished):
+    result = store.read_result(finished)
+    head, text = parts(finished)
+    found = ModelCard.load(finished / "README.md").data
+    assert found.model_name == "first run"
+    assert {(one.dataset_split, one.metric_type, one.metric_value) for one in found.eval_results} == {
+        (split, "accuracy", round(scores["accuracy"], 4)) for split, scores in result["scores"].items()
+    }
+    assert head["tags"] == ["uegr", "fgm"]
+    assert head["datasets"] == ["data"]
+    assert "base_model" not in head  # a folder of this machine
+    assert "| method.epsilon | 0.01 |" in text
+    assert str(finished.parent) not in text
+    assert "`uegr evaluate` and `uegr attack` would add" in text
+
+
+def test_evaluate_and_attack_add_their_figures(finished):
+    figures = measure(finished, datasets=[], quiet=True)
+    text = parts(finished)[1]
+    point = figures["perturbation"]["fgm"]["points"][2]
+    assert f"| accuracy, fgm within {point['epsilon']:g} | {100 * point['accuracy']:.1f} (" in text
+    assert "Under attack" not in text
+    summary = attack_run(finished, attack="deepwordbug", examples=4, quiet=True).summary
+    text = parts(finished)[1]
+    before, after = 100 * summary.accuracy_before, 100 * summary.accuracy_after
+    assert f"| deepwordbug on data | {before:.1f} | {after:.1f} |" in text
+    assert "fgm within" in text
+    assert "Not measured" not in text
+
+
+NASTY = ["a|b", "<script>alert(1)</script>", "[x](javascript:alert(1))", "two\nlines # head", "‮back`tick`", "---"]
+
+
+def test_labels_and_names_can_break_neither_table_nor_metadata(finished):
+    result = store.read_result(finished)
+    result["labels"] = NASTY
+    result["config"]["dataset"]["name"] = "/home/me/x: [y]\n---\nlicense: mit.csv"
+    text = model_card.card("name: *evil", json.loads(json.dumps(result)))
+    _, head, shown = text.split("---\n", 2)
+    assert "license" not in yaml.safe_load(head)
+    assert yaml.safe_load(head)["model-index"][0]["name"] == "name: *evil"
+    assert "<script" not in shown
+    assert "](javascript" not in shown
+    assert "/home/me" not in text
+    (row,) = [line for line in shown.splitlines() if r"a\|b" in line]
+    assert row.replace(r"\|", "").count("|") == 3
+    assert "\u202e" not in text
+
+
+def test_an_alias_brings_licence_language_and_hub_names(finished):
+    result = store.read_result(finished)
+    result["config"]["model"]["name"], result["config"]["dataset"]["name"] = "minilm", "sst2"
+    head = model_card.metadata("run", result)
+    assert head["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert (head["license"], head["language"]) == ("apache-2.0", "en")
+    assert "/" in head["datasets"][0] or head["datasets"] == ["sst2"]
+
+
+def test_many_labels_are_cut(home):
+    rows = [(text.replace(GOOD[0], "ok"), f"label {number % 40}") for number, (text, _) in enumerate(sentences(80))]
+    result = {"config": {"dataset": {"name": str(write_csv(home / "many.csv", rows))}}, "labels": [r[1] for r in rows]}
+    ((_, labels),) = model_card.label_rows(result)
+    assert labels.endswith("and 50 more")
