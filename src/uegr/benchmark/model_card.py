@@ -1,4 +1,4 @@
-"""README.md in a run's folder: what the model is, how it was trained, what was measured, as the Hugging Face hub reads it.
+"""README.md in a run's folder: what the model is, how it was trained, what was measured, as the model hub reads it.
 
 It says what is in result.json and nothing else, and is written anew whenever `uegr evaluate` or `uegr attack` adds to
 that. Names of data sets and labels are the user's: they are escaped in the text and quoted by YAML at its head.
