@@ -1,0 +1,129 @@
+"""`uegr benchmark`: run what is missing of a grid."""
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from uegr.errors import InputError
+
+GRID = "grid.yaml"
+
+
+class Backend(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+def benchmark(
+    file: Annotated[Path, typer.Argument(help="A grid, such as benchmarks/quick.yaml.")],
+    scale: Annotated[
+        str | None, typer.Option(help="smoke, laptop or full; default: laptop, where there is one.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; default: runs/FILE-SCALE.")] = None,
+    backend: Annotated[Backend, typer.Option(help="This machine, or a Ray cluster.")] = Backend.local,
+    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; auto finds one that runs here.")] = None,
+    workers: Annotated[int, typer.Option(help="Cells at the same time on this machine.", min=1)] = 1,
+    cpus: Annotated[float, typer.Option(help="Processors a cell, for Ray.", min=0)] = 1,
+    gpus: Annotated[float, typer.Option(help="GPUs a cell, for Ray; 0.5 puts two cells on one.", min=0)] = 0,
+    only: Annotated[str | None, typer.Option(help="Cells whose name has this, or fits a pattern as *uegr*.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells and run nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+) -> None:
+    """Run a grid of methods, models, data sets and seeds: what is done is skipped, what failed is tried again."""
+    from uegr.benchmark.cells import Work
+    from uegr.benchmark.grid import read_grid
+    from uegr.benchmark.live import Board
+    from uegr.benchmark.plan import cells_of
+
+    if address is not None and backend is not Backend.ray:
+        raise InputError("--address is for --backend ray; leave it out, or say both")
+    grid = read_grid(file, scale)
+    cells = cells_of(grid)
+    root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))
+    work = Work(root.resolve(), time.time(), shlex.join(["uegr", *sys.argv[1:]]))
+    chosen = [cell for cell in cells if only is None or cell.fits(only)]
+    if not chosen:
+        raise InputError(f"no cell of {file.name} fits {only!r}; --dry-run shows their names")
+    board = Board(work, chosen)
+    if not dry_run:
+        write_grid(work.root, grid, cells)
+        run(board, backend, workers, quiet, address=address, cpus=cpus, gpus=gpus)
+    end(board, grid.title, workers, dry_run, as_json, stale(work.root, cells))
+
+
+def write_grid(root: Path, grid: Any, cells: Sequence[Any]) -> None:
+    """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
+    import yaml
+
+    from uegr.benchmark.plan import printed_by_name
+    from uegr.files import write_text
+
+    path = root / GRID
+    content = json.loads(grid.model_dump_json()) | {"printed": printed_by_name(grid)}
+    content["cells"] = [{"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied} for cell in cells]
+    before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for key in ("title", "scale"):
+        if before and before.get(key) != content[key]:
+            raise InputError(
+                f"{root} holds the {key} {before.get(key)!r}, not {content[key]!r}; choose another --output"
+            )
+    root.mkdir(parents=True, exist_ok=True)
+    write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def run(board: Any, backend: Backend, workers: int, quiet: bool, **cluster: Any) -> None:
+    """The cells by a backend, watched."""
+    from uegr.benchmark import backends
+    from uegr.benchmark.live import report_line, watching
+
+    with watching(board, quiet, workers) as console:
+
+        def changed(cell: Any) -> None:
+            report_line(board, cell, console)
+
+        if backend is Backend.ray:
+            backends.run_on_ray(board.work, board.cells, changed=changed, **cluster)
+        elif workers > 1:
+            backends.run_processes(board.work, board.cells, workers, changed)
+        else:
+            backends.run_here(board.work, board.cells, changed)
+
+
+def stale(root: Path, cells: Sequence[Any]) -> list[str]:
+    """Folders of earlier versions of the grid."""
+    names = {cell.name for cell in cells}
+    return sorted(path.name for path in (root / "cells").glob("*") if path.name not in names)
+
+
+def end(board: Any, title: str, workers: int, dry_run: bool, as_json: bool, old: list[str]) -> None:
+    """The table or JSON on standard output; exit code 1 where a cell failed."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from uegr.benchmark.live import estimates, summary, table
+
+    rows = board.refresh()
+    expected = estimates(rows, board.cells)
+    failed = [row for row in rows if row["state"] == "failed"]
+    if as_json:
+        content = {"title": title, "output": str(board.work.root), "cells": rows, "expected_seconds": expected}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        console = Console()
+        console.print(Text(title, style="bold"), table(rows, expected))
+        console.print(Text(summary(rows, expected, workers)), soft_wrap=True)
+        console.print(Text(f"in {board.work.root}"), soft_wrap=True)
+        if old:
+            console.print(Text(f"{len(old)} folders in cells/ are of earlier versions of this grid"), soft_wrap=True)
+    for row in failed:
+        typer.echo(f"uegr: failed: {row['title']}: {row['error']} (all of it: {row['folder']}/failure.json)", err=True)
+    if not dry_run and any(row["state"] != "done" for row in rows):
+        raise typer.Exit(1)

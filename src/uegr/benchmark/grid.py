@@ -1,0 +1,256 @@
+"""A grid file: methods x models x data sets x seeds, what is varied and measured, and what the paper printed.
+
+The file says the paper's setting; `scales` override it, so that the same file runs in minutes on a laptop
+(docs/benchmarks.md describes the format).
+"""
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+
+from uegr.benchmark.printed import expanded
+from uegr.errors import InputError, did_you_mean
+from uegr.training.config import Strict
+
+Scale = Literal["smoke", "laptop", "full"]
+SCALES: tuple[str, ...] = get_args(Scale)
+Wanted = Literal["fgm", "pgd", "shift", "adversarial", "anomaly", "landscape", "drift"]
+SECTIONS = ("method", "model", "dataset", "training")
+FIXED = {"title", "source", "printed", "scales"}  # what a scale does not change
+
+
+class Range(Strict):
+    """Numbers from `low` to `high`; whole ones if both are."""
+
+    low: int | float
+    high: int | float
+    log: bool = False
+
+
+class Search(Strict):
+    """Settings that are chosen on validation rows before the cell is trained."""
+
+    trials: int = Field(ge=1)
+    space: dict[str, tuple[Any, ...] | Range] = Field(min_length=1)
+    metric: str | None = None  # of the validation split, more is better; None: the data set's first
+    seed: int = Field(0, ge=0)
+    # how a trial differs: fewer epochs, fewer rows
+    trial: dict[Literal["dataset", "training"], dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("space")
+    @classmethod
+    def known_sections(cls, space: dict[str, Any]) -> dict[str, Any]:
+        return {dotted(key): values for key, values in space.items()}
+
+
+class Entry(Strict):
+    """A method, model or data set by name, what is set for it alone, and what it is called in the paper's table."""
+
+    name: str
+    label: str | None = None
+    stands_for: str | None = None  # the entry of the paper in whose place a smaller one is used
+    method: dict[str, Any] = Field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
+    dataset: dict[str, Any] = Field(default_factory=dict)
+    training: dict[str, Any] = Field(default_factory=dict)
+    search: Search | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @property
+    def called(self) -> str:
+        return self.label or self.name
+
+
+class Shared(Strict):
+    """Settings of every cell."""
+
+    method: dict[str, Any] = Field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
+    dataset: dict[str, Any] = Field(default_factory=dict)
+    training: dict[str, Any] = Field(default_factory=dict)
+
+
+class AttackSpec(Strict):
+    """One word attack on held-out rows."""
+
+    attack: str = "pwws"
+    examples: int = Field(200, ge=1)
+    dataset: str | None = None
+    surface: str = "default"
+    side: Literal["first", "second"] = "second"
+    budget: int | None = Field(None, ge=1)
+    seed: int = Field(0, ge=0)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def from_name(cls, value: Any) -> Any:
+        return {"attack": value} if isinstance(value, str) else value
+
+    @property
+    def called(self) -> str:
+        return self.attack if self.dataset is None else f"{self.attack} on {self.dataset}"
+
+
+class Measure(Strict):
+    """What is measured of a trained cell beside the scores of its splits."""
+
+    evaluate: bool = True
+    figures: tuple[Wanted, ...] = ("fgm", "shift")
+    rows: int | None = Field(None, ge=1)
+    datasets: tuple[str, ...] = ()
+    attacks: tuple[AttackSpec, ...] = ()
+
+    @field_validator("figures", mode="before")
+    @classmethod
+    def every_figure(cls, value: Any) -> Any:
+        return get_args(Wanted) if value == "all" else value
+
+    @field_validator("attacks")
+    @classmethod
+    def named_once(cls, attacks: tuple[AttackSpec, ...]) -> tuple[AttackSpec, ...]:
+        names = [attack.called for attack in attacks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"expected each attack once on a data set, got {', '.join(names)}")
+        return attacks
+
+
+class Grid(Strict):
+    """A whole grid, at one scale."""
+
+    title: str
+    source: str = ""
+    scale: str | None = None
+    shared: Shared = Shared()
+    methods: tuple[Entry, ...] = Field(min_length=1)
+    models: tuple[Entry, ...] = (Entry(name="minilm"),)
+    datasets: tuple[Entry, ...] = Field(min_length=1)
+    seeds: tuple[int, ...] = (0,)
+    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    measure: Measure = Measure()
+    search: Search | None = None
+    processes: int = Field(1, ge=1)  # that train one cell together, by torchrun
+    printed: tuple[dict[str, Any], ...] = ()
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def count(cls, value: Any) -> Any:
+        """`seeds: 5` is 0 to 4."""
+        return tuple(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @field_validator("vary", mode="before")
+    @classmethod
+    def listed(cls, value: Any) -> Any:
+        return {dotted(key): values_of(values) for key, values in value.items()} if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def said_once(self) -> "Grid":
+        for axis in (self.methods, self.models, self.datasets):
+            names = [entry.called for entry in axis]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"expected every entry once, got {twice[0]} twice; give one of them a label")
+        return self
+
+
+def values_of(values: Any) -> Any:
+    """The values of a varied setting; `pairs` stands for every ordered pair of some.
+
+    >>> values_of({"pairs": [0.1, 0.3]})
+    [[0.1, 0.1], [0.1, 0.3], [0.3, 0.1], [0.3, 0.3]]
+    """
+    if isinstance(values, dict) and set(values) == {"pairs"}:
+        return [[first, second] for first in values["pairs"] for second in values["pairs"]]
+    if not isinstance(values, list | tuple) or not values:
+        raise ValueError(f"expected a list of values, or pairs: [...], got {values!r}")
+    return values
+
+
+def dotted(key: str) -> str:
+    """A path such as method.epsilon, checked."""
+    section, point, name = key.partition(".")
+    if not point or not name or section not in SECTIONS:
+        raise ValueError(f"expected section.key, such as method.epsilon, got {key!r}; {did_you_mean(key, SECTIONS)}")
+    return key
+
+
+def read_grid(path: Path, scale: str | None = None) -> Grid:
+    """The grid of a file at a scale; without one the laptop's where the file has it, else the file as it is."""
+    content = read_mapping(path)
+    scales = content.pop("scales", None) or {}
+    check_scales(path, scales)
+    if scale is not None and scale not in scales:
+        choice = did_you_mean(scale, scales) if scales else "the file has one scale only; leave out --scale"
+        raise InputError(f"{path.name} has no scale {scale}; {choice}")
+    chosen = scale or ("laptop" if "laptop" in scales else None)
+    try:
+        content["printed"] = expanded(content.get("printed") or [], path.name)
+        return Grid(**merged(content, scales.get(chosen) or {}), scale=chosen)
+    except ValidationError as error:
+        raise InputError(f"{path.name}: {complaint(error)}") from None
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}; the grids that ship are in benchmarks/") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict) or "scale" in content:
+        raise InputError(f"expected a mapping with keys such as title, methods, datasets in {path}")
+    return content
+
+
+def check_scales(path: Path, scales: Any) -> None:
+    """Every scale is known, and overrides what a grid has."""
+    if not isinstance(scales, dict):
+        raise InputError(f"{path.name}: expected scales as a mapping of {', '.join(SCALES)}, got {scales!r:.60}")
+    open_to_scales = set(Grid.model_fields) - FIXED - {"scale"}
+    for name, settings in scales.items():
+        if name not in SCALES:
+            raise InputError(f"{path.name}: unknown scale {name}; {did_you_mean(str(name), SCALES)}")
+        for key in settings or {}:
+            if key not in open_to_scales:
+                raise InputError(f"{path.name}: a scale has no key {key}; {did_you_mean(str(key), open_to_scales)}")
+
+
+def merged(base: Any, over: Any) -> Any:
+    """`over` wins; mappings are merged, null takes a key away.
+
+    >>> merged({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": None, "d": 4}})
+    {'a': 1, 'b': {'d': 4}}
+    """
+    if not isinstance(base, dict) or not isinstance(over, dict):
+        return over
+    both = base | {key: merged(base.get(key), value) for key, value in over.items()}
+    return {key: value for key, value in both.items() if key not in over or value is not None}
+
+
+def complaint(error: ValidationError) -> str:
+    """The first of pydantic's complaints as one line."""
+    first = error.errors()[0]
+    place = [str(part) for part in first["loc"] if not str(part).startswith(("tuple[", "function-"))]
+    where = ".".join(place)
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {where}; {did_you_mean(place[-1], fields_at(place[:-1]))}"
+    if first["type"] == "missing":
+        return f"expected the key {where}, got none"
+    said = str(first["msg"]).removeprefix("Value error, ")
+    got = "" if first["type"] == "value_error" else f", got {first['input']!r:.80}"
+    return f"{where}: {said[0].lower() + said[1:]}{got}".removeprefix(": ")
+
+
+def fields_at(place: list[str]) -> list[str]:
+    """The keys that a mapping at this place of a grid may have."""
+    known: type[BaseModel] = Grid
+    below: dict[str, type[BaseModel]] = {"shared": Shared, "measure": Measure, "search": Search, "attacks": AttackSpec}
+    below |= dict.fromkeys(("methods", "models", "datasets"), Entry) | {"space": Range}
+    for part in place:
+        known = below.get(part, known)
+    return [*known.model_fields, *(["scales"] if known is Grid else [])]

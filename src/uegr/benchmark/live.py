@@ -1,0 +1,161 @@
+"""A grid in the terminal: the plan, the table while it runs, and how it ended. Everything is read from the folders."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from filelock import Timeout
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from uegr.benchmark import store
+from uegr.benchmark.cells import Work, failure, is_complete, journal
+from uegr.benchmark.plan import Cell
+
+COLOURS = {"done": "green", "failed": "red", "running": "yellow", "trained": "cyan", "missing": "dim"}
+SHOWN = 20  # cells in the live table
+
+
+class Board:
+    """The states of the cells; one that is done is not looked at again."""
+
+    def __init__(self, work: Work, cells: Sequence[Cell]) -> None:
+        self.work, self.cells = work, list(cells)
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    def refresh(self) -> list[dict[str, Any]]:
+        """One row a cell: its names, state, seconds, score and error."""
+        last = {entry["cell"]: entry for entry in journal(self.work.root)}
+        for cell in self.cells:
+            if self.rows.get(cell.name, {}).get("state") != "done":
+                self.rows[cell.name] = self.row(cell, last.get(cell.name))
+        return [self.rows[cell.name] for cell in self.cells]
+
+    def row(self, cell: Cell, last: dict[str, Any] | None) -> dict[str, Any]:
+        folder = self.work.folder(cell)
+        result = store.read_result(folder) if store.is_done(folder) else {}
+        row = {"cell": cell.name, "folder": str(folder), **cell.called, "varied": cell.varied, "title": cell.title}
+        row |= {"state": self.state(cell, last, bool(result)), "error": None, "score": score(result)}
+        row["seconds"] = result.get("cell", {}).get("seconds")
+        if row["state"] == "failed":
+            row["error"] = (failure(self.work, cell) or {}).get("error")
+        if row["state"] == "running" and last is not None:
+            row |= {"step": last["event"], "seconds": round(time.time() - last["time"])}
+        return row
+
+    def state(self, cell: Cell, last: dict[str, Any] | None, trained: bool) -> str:
+        if is_complete(self.work, cell):
+            return "done"
+        if last is not None and last["event"] not in ("done", "failed") and self.held(cell):
+            return "running"
+        if failure(self.work, cell) is not None:
+            return "failed"
+        return "trained" if trained else "missing"
+
+    def held(self, cell: Cell) -> bool:
+        """Whether a process works on it: one that was killed holds no lock."""
+        try:
+            with self.work.lock(cell.name, wait=False):
+                return False
+        except Timeout:
+            return True
+
+
+def score(result: dict[str, Any]) -> str:
+    """The first metric of the test split, or else of another."""
+    scores = result.get("scores", {})
+    split = "test" if "test" in scores else next(iter(scores), None)
+    metric = next((name for name in scores.get(split, {}) if name != "n"), None)
+    return "" if metric is None else f"{split} {metric} {scores[split][metric]:.4f}"
+
+
+def estimates(rows: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[str, float]:
+    """Seconds for each cell that is not done, from finished ones: of the same method, model and data set where there
+    are some, else of ever fewer of these in common."""
+    names = [tuple(cell.config[axis]["name"] for axis in ("dataset", "model", "method")) for cell in cells]
+    known: dict[tuple[str, ...], list[float]] = {}
+    for row, name in zip(rows, names, strict=True):
+        if row["state"] == "done" and row["seconds"]:
+            for length in range(4):
+                known.setdefault(name[:length], []).append(row["seconds"])
+    found = {}
+    for row, name in zip(rows, names, strict=True):
+        alike = next((known[name[:length]] for length in (3, 2, 1, 0) if name[:length] in known), None)
+        if row["state"] != "done" and alike:
+            found[row["cell"]] = sum(alike) / len(alike)
+    return found
+
+
+def spoken(seconds: float) -> str:
+    """
+    >>> spoken(42), spoken(600), spoken(9000)
+    ('42 s', '10 min', '2.5 h')
+    """
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+def table(rows: Sequence[dict[str, Any]], expected: dict[str, float] | None = None) -> Table:
+    """One line a cell."""
+    grid = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("data set", "model", "method", "varied", "seed", "state", "time", "score or error"):
+        grid.add_column(heading, justify="right" if heading in ("seed", "time") else "left", overflow="fold")
+    for row in rows:
+        varied = " ".join(f"{key.partition('.')[2]}={value}" for key, value in row["varied"].items())
+        seconds = row["seconds"]
+        guess = (expected or {}).get(row["cell"])
+        clock = spoken(seconds) if seconds is not None else f"~{spoken(guess)}" if guess is not None else ""
+        state = Text(row.get("step") or row["state"], style=COLOURS[row["state"]])
+        names = (Text(str(row[key])) for key in ("dataset", "model", "method"))
+        grid.add_row(*names, Text(varied), str(row["seed"]), state, clock, Text(row["error"] or row["score"]))
+    return grid
+
+
+def summary(rows: Sequence[dict[str, Any]], expected: dict[str, float], workers: int = 1) -> str:
+    """How many cells are in which state, and how long the rest may take."""
+    counts = Counter(row["state"] for row in rows)
+    text = f"{len(rows)} cells: " + ", ".join(f"{counts[state]} {state}" for state in COLOURS if counts[state])
+    left = len(rows) - counts["done"]
+    if not left:
+        return text
+    if not expected:
+        return f"{text}; time unknown until a cell has finished"
+    many = f" on {workers} workers" if workers > 1 else ""
+    return f"{text}; about {spoken(sum(expected.values()) / workers)} to go{many}, judged by finished cells"
+
+
+def picture(board: Board, workers: int) -> Group:
+    """What the live display shows: what runs, what failed, what ended last, what comes next; never more than fits."""
+    rows = board.refresh()
+    expected = estimates(rows, board.cells)
+    order = ("running", "failed", "trained", "missing", "done")
+    first = sorted(rows, key=lambda row: order.index(row["state"]))[:SHOWN]
+    kept = [row for row in rows if any(row is one for one in first)]
+    return Group(table(kept, expected), Text(summary(rows, expected, workers)))
+
+
+@contextmanager
+def watching(board: Board, quiet: bool, workers: int = 1) -> Iterator[Console]:
+    """A table on standard error while the grid runs; where that is no terminal, a line a cell."""
+    console = Console(stderr=True, quiet=quiet)
+    live = Live(console=console, get_renderable=lambda: picture(board, workers), refresh_per_second=1)
+    with live if console.is_terminal and not quiet else nullcontext():
+        yield console
+
+
+def report_line(board: Board, cell: Cell, console: Console) -> None:
+    """One line for a cell that has ended."""
+    if console.is_terminal:
+        return
+    row = next(row for row in board.refresh() if row["cell"] == cell.name)
+    clock = "" if row["seconds"] is None else f" ({spoken(row['seconds'])})"
+    console.print(Text(f"{row['state']}: {cell.title}{clock}  {row['error'] or row['score']}"), soft_wrap=True)

@@ -1,0 +1,195 @@
+"""From a grid to its cells: each a complete configuration, with a name that is the same on every machine.
+
+Settings win in this order: shared, data set, model, method, what is varied. Options of a method that are said outside
+its own entry go to the methods that have them, so that `beta: 5` of a data set does not trouble `vanilla`; an option
+that no method of the grid has is a mistake.
+"""
+
+import hashlib
+import inspect
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from uegr.benchmark.grid import SECTIONS, Entry, Grid
+from uegr.errors import InputError, did_you_mean
+from uegr.training.config import RunConfig, described, factory
+
+Settings = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a grid: what is trained, what is measured of it, and what it is called there."""
+
+    name: str  # of its folder: the run's label and the hash of its identity
+    config: dict[str, Any]  # as RunConfig takes it
+    called: dict[str, Any]  # method, model, dataset by their labels, and the seed
+    varied: dict[str, Any] = field(default_factory=dict)
+    stands_for: dict[str, str] = field(default_factory=dict)
+    measure: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] | None = None
+    processes: int = 1
+
+    @property
+    def title(self) -> str:
+        """As people say it."""
+        varied = "".join(f" {key.partition('.')[2]}={value}" for key, value in self.varied.items())
+        dataset, model, method, seed = (self.called[key] for key in ("dataset", "model", "method", "seed"))
+        return f"{dataset} · {model} · {method}{varied} · {seed}"
+
+    def fits(self, pattern: str) -> bool:
+        """Whether a pattern such as `*uegr*`, or a part of the name, means this cell."""
+        names = (self.name, self.title)
+        return any(fnmatch(name, pattern) if set(pattern) & set("*?[") else pattern in name for name in names)
+
+
+def cells_of(grid: Grid) -> list[Cell]:
+    """Every cell once, seeds together, in the order of the file."""
+    check_options(grid)
+    check_names(grid)
+    cells: dict[str, Cell] = {}
+    for dataset, model, method in itertools.product(grid.datasets, grid.models, grid.methods):
+        for varied in points(grid, method):
+            for seed in grid.seeds:
+                cell = made(grid, dataset, model, method, varied, seed)
+                other = cells.setdefault(cell.name, cell)
+                if other.title != cell.title:
+                    raise InputError(f"{other.title} and {cell.title} are the same run; leave out one of them")
+    return list(cells.values())
+
+
+def points(grid: Grid, method: Entry) -> Iterator[dict[str, Any]]:
+    """The combinations of varied settings that mean something for a method."""
+    keys = [key for key in grid.vary if not key.startswith("method.") or key[7:] in options_of(method)]
+    for values in itertools.product(*(grid.vary[key] for key in keys)):
+        yield dict(zip(keys, values, strict=True))
+
+
+def options_of(method: Entry) -> Iterable[str]:
+    return inspect.signature(factory(method.name)).parameters
+
+
+def check_options(grid: Grid) -> None:
+    """What is said for methods outside their own entries is an option of at least one of them."""
+    known = {option for method in grid.methods for option in options_of(method)}
+    parts = [grid.shared.method, *(entry.method for entry in (*grid.models, *grid.datasets))]
+    said = [key for part in parts for key in part]
+    chosen = (*grid.vary, *(grid.search.space if grid.search else ()))
+    said += [key[7:] for key in chosen if key.startswith("method.")]
+    for key in said:
+        if key not in known:
+            raise InputError(f"no method of the grid has an option {key}; {did_you_mean(key, known)}")
+
+
+def made(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict[str, Any], seed: int) -> Cell:
+    """The cell of one combination."""
+    settings = settings_of(grid, dataset, model, method, varied)
+    search = searched(grid, method)
+    measure = json.loads(grid.measure.model_dump_json())
+    entries = {"method": method, "model": model, "dataset": dataset}
+    called = {axis: entry.called for axis, entry in entries.items()}
+    try:
+        config = RunConfig(**settings, seed=seed)
+        resolved = config.resolved()
+    except ValidationError as error:
+        raise InputError(f"{' · '.join(called.values())}: {described(error)}") from None
+    except InputError as error:
+        raise InputError(f"{' · '.join(called.values())}: {error}") from None
+    return Cell(
+        name=f"{config.label()}-{identity(resolved, search, grid.processes)}",
+        config=settings | {"seed": seed},
+        called=called | {"seed": seed},
+        varied=varied,
+        stands_for={axis: entry.stands_for for axis, entry in entries.items() if entry.stands_for},
+        measure=measure,
+        search=search,
+        processes=grid.processes,
+    )
+
+
+def settings_of(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: Mapping[str, Any]) -> Settings:
+    """The sections of a RunConfig."""
+    settings: Settings = {section: {} for section in SECTIONS}
+    for part in (grid.shared, dataset, model, method):
+        for section in SECTIONS:
+            settings[section] |= getattr(part, section)
+    known = set(options_of(method)) | set(method.method)
+    settings["method"] = {key: value for key, value in settings["method"].items() if key in known}
+    for section, entry in (("method", method), ("model", model), ("dataset", dataset)):
+        settings[section]["name"] = entry.name
+    for key, value in varied.items():
+        section, _, name = key.partition(".")
+        settings[section][name] = value
+    return settings
+
+
+def searched(grid: Grid, method: Entry) -> dict[str, Any] | None:
+    """The search of a method: its own, or the grid's with the keys that mean something for it."""
+    search = method.search or grid.search
+    if search is None:
+        return None
+    content: dict[str, Any] = json.loads(search.model_dump_json())
+    if method.search is None:
+        known = set(options_of(method))
+        space = content["space"].items()
+        content["space"] = {key: values for key, values in space if key[:7] != "method." or key[7:] in known}
+    return content if content["space"] else None
+
+
+def identity(resolved: Mapping[str, Any], search: Mapping[str, Any] | None, processes: int) -> str:
+    """Ten digits that tell runs apart: everything that decides what is trained, and nothing of what is measured.
+
+    >>> identity({"seed": 0}, None, 1) == identity({"seed": 0}, None, 1) != identity({"seed": 1}, None, 1)
+    True
+    """
+    content: dict[str, Any] = {"config": resolved, **({"search": search} if search else {})}
+    content |= {"processes": processes} if processes > 1 else {}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def check_names(grid: Grid) -> None:
+    """A misspelt model or data set is said now; whether its files are here is not asked."""
+    from uegr import data, models
+
+    for kind, entries, cards in (("data set", grid.datasets, data.cards()), ("model", grid.models, models.cards())):
+        for name in (entry.name for entry in entries):
+            if name not in cards and "/" not in name and not Path(name).exists():
+                raise InputError(f"there is no file, folder or {kind} {name!r}; {did_you_mean(name, cards)}")
+
+
+def printed_by_name(grid: Grid) -> list[dict[str, Any]]:
+    """The printed figures with names in place of labels; entries of one name are told apart by their settings."""
+    axes = {"method": grid.methods, "model": grid.models, "dataset": grid.datasets}
+    found = []
+    for figure in grid.printed:
+        entry = dict(figure)
+        for axis, entries in axes.items():
+            entry |= named(axis, str(figure[axis]), entries)
+        found.append(entry)
+    return found
+
+
+def named(axis: str, label: str, entries: Iterable[Entry]) -> dict[str, Any]:
+    """The name behind a label, and the settings in which it differs from others of that name."""
+    listed = list(entries)
+    own = next((entry for entry in listed if entry.called == label), None)
+    if own is None:
+        return {}
+    twins = [entry for entry in listed if entry.name == own.name]
+    keys = dict.fromkeys(key for twin in twins for key in getattr(twin, axis)) if len(twins) > 1 else {}
+    return {axis: own.name} | {f"{axis}.{key}": default(axis, own, key) for key in keys}
+
+
+def default(axis: str, entry: Entry, key: str) -> Any:
+    """What an entry sets, or the method's own default."""
+    own = getattr(entry, axis)
+    if key in own or axis != "method":
+        return own.get(key)
+    return inspect.signature(factory(entry.name)).parameters[key].default

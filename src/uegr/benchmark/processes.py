@@ -1,0 +1,58 @@
+"""One cell trained by several processes, a GPU each, through torchrun."""
+
+import ctypes
+import signal
+import subprocess
+import sys
+
+import yaml
+
+from uegr.benchmark.cells import Work
+from uegr.benchmark.plan import Cell
+from uegr.files import write_text
+from uegr.training.config import RunConfig
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def train_together(work: Work, cell: Cell, config: RunConfig) -> None:
+    """`uegr train` under torchrun; the batch size is that of one process."""
+    file = work.root / "locks" / f"{cell.name}.yaml"
+    write_text(file, yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True))
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={cell.processes}"]
+    train = [
+        "-m",
+        "uegr.cli",
+        "train",
+        "--config",
+        str(file),
+        "--output",
+        str(work.folder(cell)),
+        "--resume",
+        "--quiet",
+    ]
+    command, nowhere, pipe = [sys.executable, *launcher, *train], subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(command, stdout=nowhere, stderr=pipe, preexec_fn=end_with_parent) as run:
+        try:
+            _, errors = run.communicate()
+        finally:
+            run.terminate()  # torchrun ends its processes when it is asked to
+    if run.returncode:
+        raise RuntimeError(last_error(errors.decode("utf-8", "replace"), run.returncode))
+
+
+def end_with_parent() -> None:
+    """A killed parent lets go of the cell's lock: its torchrun must not train on beside the next one."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def last_error(errors: str, code: int) -> str:
+    """What the program itself said, not torchrun's report of it.
+
+    >>> last_error("x\\nuegr: error: no data\\n==== FAILED ====", 1)
+    'uegr: error: no data'
+    """
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    own = [line for line in lines if line.startswith("uegr: error:") or "Error: " in line]
+    return own[0] if own else f"torchrun ended with {code}: {lines[-1] if lines else 'no message'}"

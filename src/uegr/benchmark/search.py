@@ -1,0 +1,106 @@
+"""Settings chosen on validation rows (Optuna), once for a cell and its other seeds.
+
+A trial is a run folder below OUT/.search, trained without test rows: they are not in its data, so that no search can
+look at them (`train(..., development=True)`). The sampler is seeded and the trials are kept, so an interrupted search
+goes on: asked again, it proposes the same settings, and finds their results.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uegr.benchmark import store
+from uegr.benchmark.plan import Cell
+from uegr.errors import InputError, did_you_mean
+from uegr.training.config import RunConfig, put
+
+if TYPE_CHECKING:
+    from uegr.benchmark.cells import Work
+
+FOUND = "search.json"
+
+
+def chosen_settings(work: "Work", cell: Cell) -> tuple[RunConfig, dict[str, Any]]:
+    """The cell's configuration with the settings that did best, and the whole search as JSON."""
+    name = search_name(cell)
+    folder = work.root / ".search" / name
+    with work.lock(name, wait=True):  # cells of other seeds wait here, and then read the same file
+        if not (folder / FOUND).is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            store.write_json(folder / FOUND, search(cell, folder))
+        found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+    return with_settings(cell.config, found["chosen"]), found
+
+
+def search_name(cell: Cell) -> str:
+    """The same for every seed of a cell."""
+    content = {"config": {**cell.config, "seed": None}, "search": cell.search}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+    return f"{RunConfig(**{**cell.config, 'seed': 0}).label()}-{digest}"
+
+
+def with_settings(config: dict[str, Any], settings: dict[str, Any]) -> RunConfig:
+    """A configuration with `section.key` settings put in."""
+    copy = json.loads(json.dumps(config))
+    for key, value in settings.items():
+        put(copy, key.split("."), value)
+    return RunConfig(**copy)
+
+
+def search(cell: Cell, folder: Path) -> dict[str, Any]:
+    """Run the trials; the best score on validation wins, the first of equals."""
+    spec = cell.search or {}
+    study = new_study(spec["seed"])
+    trials: list[dict[str, Any]] = []
+    for number in range(spec["trials"]):
+        trial = study.ask()
+        settings = {key: proposed(trial, key, values) for key, values in spec["space"].items()}
+        score = tried(cell, settings, folder / f"trial-{number}")
+        study.tell(trial, score)
+        trials.append({"number": number, "settings": settings, "score": score})
+    best = max(trials, key=lambda one: one["score"])
+    return {"chosen": best["settings"], "score": best["score"], "split": "validation", "asked": spec, "trials": trials}
+
+
+def new_study(seed: int) -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise InputError("a search needs Optuna, which is not installed; pip install 'uegr[search]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+
+
+def proposed(trial: Any, key: str, values: Any) -> Any:
+    """A value from a list, or from a range."""
+    if not isinstance(values, dict):
+        return values[trial.suggest_categorical(key, list(range(len(values))))]  # by place: a value may be a pair
+    low, high, log = values["low"], values["high"], values["log"]
+    whole = isinstance(low, int) and isinstance(high, int)
+    return trial.suggest_int(key, low, high, log=log) if whole else trial.suggest_float(key, low, high, log=log)
+
+
+def tried(cell: Cell, settings: dict[str, Any], folder: Path) -> float:
+    """The score on validation of one choice; of a finished trial only its result is kept."""
+    from uegr.benchmark.cells import tidy
+    from uegr.benchmark.run import train
+
+    spec = cell.search or {}
+    different = {f"{section}.{key}": value for section, part in spec["trial"].items() for key, value in part.items()}
+    config = with_settings({**cell.config, "seed": spec["seed"]}, different | settings)
+    tidy(folder)
+    result = train(config, folder, resume=True, quiet=True, development=True)
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    return validation_score(result, spec["metric"])
+
+
+def validation_score(result: dict[str, Any], metric: str | None) -> float:
+    """The metric of the one split that a trial is scored on."""
+    if len(result["scores"]) != 1:
+        raise InputError(f"expected a trial that saw validation rows only, got {', '.join(result['scores'])}")
+    scores = next(iter(result["scores"].values()))
+    known = [name for name in scores if name != "n"]
+    if metric is not None and metric not in known:
+        raise InputError(f"the search wants {metric}, which validation does not have; {did_you_mean(metric, known)}")
+    return float(scores[metric or known[0]])
