@@ -200,6 +200,13 @@ def test_a_line_cut_off_by_a_crash_is_done_again(tmp_path):
     assert path.read_text().startswith(finished)
 
 
+def test_a_text_with_line_separators_of_its_own_is_read_again(tmp_path):
+    path = tmp_path / "attack.jsonl"
+    given = own_labels(bag, ["A fine\u2028film,\x85really\x0bdull\x1cway"])
+    whole = attack(bag, given, "pwws", surface=surface(), output=path)
+    assert attack(bag, given, "pwws", surface=surface(), output=path, resume=True).outcomes == whole.outcomes
+
+
 def test_a_journal_is_not_mixed_with_another(tmp_path):
     path = tmp_path / "attack.jsonl"
     attack(bag, examples(3), "pwws", surface=surface(), output=path)

@@ -62,7 +62,8 @@ class Journal:
         content = path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
         try:
-            lines = [json.loads(line) for line in complete.decode("utf-8").splitlines()]
+            # not splitlines: a text may hold a Unicode line separator, which JSON does not escape
+            lines = [json.loads(line) for line in complete.decode("utf-8").split("\n")[:-1]]
             kinds = [line.pop("kind") for line in lines]
             for kind, line in zip(kinds, lines, strict=True):
                 if kind == "outcome":
