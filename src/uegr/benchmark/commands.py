@@ -67,8 +67,10 @@ def write_grid(root: Path, grid: Any, cells: Sequence[Any]) -> None:
     from uegr.files import write_text
 
     path = root / GRID
-    content = json.loads(grid.model_dump_json()) | {"printed": printed_by_name(grid)}
+    content = {"title": grid.title, "source": grid.source, "scale": grid.scale}
+    content |= grid.model_dump(mode="json", exclude_defaults=True) | {"printed": printed_by_name(grid)}
     content["cells"] = [{"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied} for cell in cells]
+    content = json.loads(json.dumps(content))  # no two places share a mapping, or YAML would write references
     before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for key in ("title", "scale"):
         if before and before.get(key) != content[key]:
@@ -84,6 +86,8 @@ def run(board: Any, backend: Backend, workers: int, quiet: bool, **cluster: Any)
     from uegr.benchmark import backends
     from uegr.benchmark.live import report_line, watching
 
+    if all(row["state"] == "done" for row in board.refresh()):
+        return
     with watching(board, quiet, workers) as console:
 
         def changed(cell: Any) -> None:

@@ -93,7 +93,7 @@ def made(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict[s
     settings = settings_of(grid, dataset, model, method, varied)
     search = searched(grid, method)
     measure = json.loads(grid.measure.model_dump_json())
-    entries = {"method": method, "model": model, "dataset": dataset}
+    entries = {"dataset": dataset, "model": model, "method": method}
     called = {axis: entry.called for axis, entry in entries.items()}
     try:
         config = RunConfig(**settings, seed=seed)
@@ -155,9 +155,12 @@ def identity(resolved: Mapping[str, Any], search: Mapping[str, Any] | None, proc
 
 
 def check_names(grid: Grid) -> None:
-    """A misspelt model or data set is said now; whether its files are here is not asked."""
+    """A misspelt model, data set or attack is said now; whether their files are here is not asked."""
     from uegr import data, models
+    from uegr.attacks.catalogue import make
 
+    for attack in grid.measure.attacks:
+        make(attack.attack, attack.settings)
     for kind, entries, cards in (("data set", grid.datasets, data.cards()), ("model", grid.models, models.cards())):
         for name in (entry.name for entry in entries):
             if name not in cards and "/" not in name and not Path(name).exists():
