@@ -196,6 +196,21 @@ def predict(
     predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **columns)
 
 
+@app.command()
+def export(
+    run: Run,
+    onnx: Annotated[bool, typer.Option("--onnx", help="One ONNX file, checked against the model.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: RUN/model.onnx.")] = None,
+) -> None:
+    """Write the model of a finished run in another form."""
+    if not onnx:
+        raise InputError("expected a form to export to, got none; say --onnx (the run's folder is safetensors already)")
+    from uegr.benchmark.export import export_onnx
+
+    made = export_onnx(run, output)
+    typer.echo(f"{made.path}  (differs by at most {made.difference:.1e} in a probability, on {made.texts} texts)")
+
+
 @app.command("list")
 def list_things(
     what: Annotated[str, typer.Argument(help="methods, models or datasets.")],

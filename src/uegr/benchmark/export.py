@@ -1,0 +1,95 @@
+"""A finished run as an ONNX file, which must say of a hundred texts what the torch model says."""
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from uegr.benchmark.measure import Finished, held_out
+from uegr.errors import InputError
+from uegr.evaluation.batches import Text, batches, evaluating, texts_of
+from uegr.evaluation.predict import scores
+
+TEXTS, TOLERANCE, BATCH = 100, 1e-4, 16
+FILE = "model.onnx"
+WHO = ("The film", "This book", "My new phone", "The service", "A long walk", "他", "The small hotel by the river",
+       "Nobody I know", "The second half of the game", "It")  # fmt: skip
+WHAT = ("was a pleasure.", "fails at everything it tries!", "costs 20 dollars, which is fair", "很好。", "",
+        "is neither good nor bad, and I would not do it again for any money in the world", "broke after two days",
+        "made us laugh", "has no plot, no heart, no end", "?")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where the file is, on how many texts it was checked, and the largest difference of a probability there."""
+
+    path: Path
+    texts: int
+    difference: float
+
+
+def export_onnx(folder: Path, output: Path | None = None) -> Exported:
+    """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4."""
+    from uegr.models import export
+
+    run = Finished(folder)
+    export.refuse(run.model)
+    path = output or folder / FILE
+    if not path.parent.is_dir():
+        raise InputError(f"expected a folder that exists for {path.name}, got {path.parent}")
+    texts = check_texts(run)
+    with evaluating(run.model), export.exported(run.model, example(run, texts), path) as made:
+        difference = largest_difference(run, made, texts)
+        if not difference <= TOLERANCE:
+            raise InputError(
+                f"the ONNX model differs from the torch model by {difference:.1e} in a probability, expected at most "
+                f"{TOLERANCE:.0e}; nothing was written"
+            )
+    return Exported(path, len(texts), difference)
+
+
+def check_texts(run: Finished) -> list[Text]:
+    """The run's held-out texts, made up to a hundred by built-in sentences; only these where its data is not here."""
+    try:
+        own = texts_of(held_out(run.held_out_data()).select(range(TEXTS)))
+    except (InputError, IndexError):
+        own = sentences(pairs=False)
+    return [*own, *sentences(pairs=not isinstance(own[0], str))][:TEXTS]
+
+
+def sentences(pairs: bool) -> list[Text]:
+    """A hundred sentences, short and long, or as many pairs of them.
+
+    >>> len(set(sentences(pairs=False))), sentences(pairs=True)[0]
+    (100, ('The film was a pleasure.', 'The film fails at everything it tries!'))
+    """
+    made = [f"{who} {what}".strip() for who, what in product(WHO, WHAT)]
+    return list(zip(made, [*made[1:], made[0]], strict=True)) if pairs else list(made)
+
+
+def example(run: Finished, texts: list[Text]) -> dict[str, Any]:
+    """A batch for the exporter: some rows, some tokens, some padding."""
+    return next(batch for _, batch in inputs(run, sorted(texts, key=lambda text: len(str(text)))[-8::2]))
+
+
+def inputs(run: Finished, texts: list[Text]) -> Any:
+    return batches(run.model, run.tokenizer, texts, batch_size=BATCH, max_length=run.max_length)
+
+
+def largest_difference(run: Finished, file: Path, texts: list[Text]) -> float:
+    """Between the probabilities of onnxruntime and torch, over batches of many lengths and a batch of one."""
+    import onnxruntime  # type: ignore[import-untyped]
+
+    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    wanted = [node.name for node in session.get_inputs()]  # an input that the graph does not use is not in it
+    differences = []
+    with torch.inference_mode():
+        for _, batch in (*inputs(run, texts), *inputs(run, texts[:1])):
+            (found,) = session.run(["logits"], {name: batch[name].cpu().numpy() for name in wanted})
+            ours = scores(run.model, run.model(**batch).logits)
+            theirs = scores(run.model, torch.from_numpy(found).to(ours.device))
+            differences.append(float((ours - theirs).abs().max()))
+    return float(np.max(differences))  # not a number stays one

@@ -1,0 +1,114 @@
+"""A classifier as one ONNX file: token ids of any batch and any length in, logits out.
+
+torch's exporter follows the model's Python code into a graph. Two of the families cannot go that way: XLNet, whose
+relative positions the exporter cannot translate, and texthan, whose sentences depend on what the ids are.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uegr.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+IMPOSSIBLE = {"xlnet": "XLNet", "uegr_texthan": "texthan"}
+LIMIT = 2**31  # bytes: what one protobuf file holds
+PACKAGES = ("onnx", "onnxruntime", "onnxscript")
+
+
+def refuse(model: Any) -> None:
+    """What cannot be exported is said before the exporter begins."""
+    kind = model.config.model_type
+    if kind in IMPOSSIBLE:
+        others = "BERT's relatives, GPT-2, Llama, Qwen, textcnn and bilstm can be"
+        raise InputError(f"{IMPOSSIBLE[kind]} cannot be exported to ONNX; {others}")
+    size = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    if size >= LIMIT:
+        raise InputError(f"expected a model below 2 GiB for one ONNX file, got {size / 2**30:.1f} GiB")
+    missing = [name for name in PACKAGES if not importable(name)]
+    if missing:
+        raise InputError(f"expected the packages {', '.join(missing)} for ONNX, got none; pip install 'uegr[onnx]'")
+
+
+def importable(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+@contextmanager
+def exported(model: nn.Module, batch: Mapping[str, Tensor], path: Path) -> Iterator[Path]:
+    """A file beside `path`, which takes its place when the body ends, and is gone when the body raises.
+
+    `batch` is an example of two rows or more and two tokens or more: a dimension of one would become a constant.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".onnx")
+    os.close(handle)
+    try:
+        write(model, batch, name)
+        yield Path(name)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:
+    """The graph with its weights, in one file."""
+    import torch
+
+    axes = tuple({0: "batch", 1: "length"} for _ in batch)
+    with torch.no_grad(), silence():
+        try:
+            torch.onnx.export(
+                _logits(model, tuple(batch)),
+                tuple(batch.values()),
+                file,
+                input_names=list(batch),
+                output_names=["logits"],
+                dynamo=True,
+                dynamic_shapes={"values": axes},
+                external_data=False,
+                verbose=False,
+            )
+        except Exception as error:  # whatever a step of the exporter raises means the same to the user
+            reason = " ".join(str(error).split())[:200]
+            raise InputError(f"{type(model).__name__} cannot be exported to ONNX: {reason}") from error
+
+
+def _logits(model: nn.Module, names: tuple[str, ...]) -> nn.Module:
+    """The model as a function of tensors in order."""
+    from torch import nn
+
+    class Logits(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *values: Tensor) -> Tensor:
+            return self.model(**dict(zip(names, values, strict=True)))["logits"]  # type: ignore[no-any-return]
+
+    return Logits().eval()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """The exporter reports its steps and what it might do better; only a failure matters here."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
