@@ -1,83 +1,136 @@
-"""One self-contained page that compares runs: no script, no network, every text escaped."""
+"""One self-contained page that compares runs: no network, every text escaped, its own scripts and no others."""
 
+import base64
+import hashlib
+import json
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
+from uegr.errors import InputError
 from uegr.files import write_text
-from uegr.report.terminal import percent, rows_of
+from uegr.report import curves, drift, plots, sweeps
+from uegr.report.examples import attack_examples
+from uegr.report.groups import BASELINE, Group, grouped
+from uegr.report.printed import comparisons
+from uegr.report.provenance import machines, recipes, summary
+from uegr.report.reading import Collection, as_run
+from uegr.report.tables import distinct, every_figure, evidence, glance, leaderboard, view
 
-COLOURS = ("#6b7280", "#0f766e", "#b45309", "#7c3aed", "#be123c", "#1d4ed8")
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 640, 280, 44, 36, 12, 12
+OPEN_PANELS = 6  # more data sets and models than this are drawn when they are asked for
 
 
-def write_page(path: Path, results: dict[str, dict[str, Any]]) -> Path:
-    """The page for runs by name, from their result.json alone."""
-    environment = Environment(loader=PackageLoader("uegr.report"), autoescape=True, undefined=StrictUndefined)
-    figures = {name: dict(rows_of(result["evaluation"])) for name, result in results.items()}
-    first = next(iter(results.values()))
-    text = environment.get_template("page.html.j2").render(
-        title=f"{' and '.join(results)} on {first['config']['dataset']['name']}",
-        names=list(results),
-        colours=dict(zip(results, COLOURS, strict=False)),
-        rows=table_rows(figures),
-        chart=chart({name: fgm_points(result) for name, result in results.items()}),
-        configs={name: yaml.safe_dump(result["config"], sort_keys=False) for name, result in results.items()},
-        results=results,
-        machine=first["machine"],
-    )
+def write_page(path: Path, results: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Path:
+    """The page for runs by name, from what their result.json holds."""
+    collection = Collection(runs=[as_run(name, result) for name, result in results.items()])
+    return write(path, render(collection, title=title))
+
+
+def write(path: Path, text: str) -> Path:
+    """The whole page or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     return path
 
 
-def fgm_points(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """The one-step curve, where it was measured."""
-    points: list[dict[str, Any]] = result["evaluation"].get("perturbation", {}).get("fgm", {}).get("points", [])
-    return points
+def render(
+    collection: Collection, *, title: str | None = None, refresh: int | None = None, groups: list[Group] | None = None
+) -> str:
+    """The page as text; with `refresh` it loads itself anew after as many seconds."""
+    groups = grouped(collection.runs) if groups is None else groups
+    looks = plots.styles(distinct(group.method for group in groups))
+    sections = drawings(groups, looks)
+    data = payload(sections)
+    scripts = [plotly(), static("page.js")] if sections else [static("page.js")]
+    environment = Environment(loader=PackageLoader("uegr.report"), autoescape=True, undefined=StrictUndefined)
+    environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
+    return environment.get_template("page.html.j2").render(
+        title=title or heading(collection, groups),
+        summary=summary(groups),
+        refresh=refresh,
+        policy=policy(scripts),
+        style=Markup(static("page.css")),
+        scripts=[Markup(script) for script in scripts],
+        data=Markup(data),  # escaped for a script element by `payload`
+        board=leaderboard(groups),
+        glance=glance(groups),
+        evidence=evidence(groups),
+        printed=comparisons(collection.grids, groups),
+        sections={section.key: section for section in sections},
+        looks=looks,
+        examples=attack_examples(groups),
+        figures=every_figure(groups),
+        recipes=recipes(groups),
+        machines=machines(collection.runs),
+        left=collection.left,
+    )
 
 
-def table_rows(figures: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """A row a figure: its cells, whether the first and the other run's intervals overlap, and the rows behind it."""
-    first = next(iter(figures.values()))
-    rows = []
-    for name, base in first.items():
-        cells = [figure.get(name) for figure in figures.values()]
-        rows.append({"name": name, "n": base["n"], "cells": [cell(figure, base, "ECE" in name) for figure in cells]})
-    return rows
+def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:
+    """The sections with drawings that have data."""
+    attacks = distinct(name for g in groups for run in g.runs for name in run.evaluation.get("perturbation", {}))
+    found = [
+        curves.tradeoff(groups, looks),
+        *(curves.curves(groups, looks, attack) for attack in attacks),
+        *sweeps.sweeps(groups, looks),
+        sweeps.training_size(groups, looks),
+        curves.reliability(groups, looks),
+        drift.similarity(groups, looks),
+        drift.cost(groups, looks),
+    ]
+    return [section for section in found if section is not None]
 
 
-def cell(figure: dict[str, Any] | None, base: dict[str, Any], less_is_more: bool) -> dict[str, str]:
-    """The figure as text, and as `better` or `worse` only where the two 95% intervals are apart."""
-    if figure is None or None in (figure["low"], figure["high"], base["low"], base["high"]):
-        return {"text": percent(figure), "mark": ""}
-    above, below = figure["low"] > base["high"], figure["high"] < base["low"]
-    better, worse = (below, above) if less_is_more else (above, below)
-    return {"text": percent(figure), "mark": "better" if better else "worse" if worse else ""}
+def heading(collection: Collection, groups: Sequence[Group]) -> str:
+    """What the page is about: the grid's title, or the methods and the data."""
+    if len(collection.grids) == 1 and all(run.grids for run in collection.runs):
+        return collection.grids[0].title
+    methods, datasets = distinct(g.method for g in groups), distinct(g.dataset for g in groups)
+    if not groups:
+        return "No runs yet"
+    what = " and ".join(methods) if len(methods) < 4 else f"{len(methods)} methods"
+    return f"{what} on {' and '.join(datasets) if len(datasets) < 3 else f'{len(datasets)} data sets'}"
 
 
-def chart(curves: dict[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
-    """The geometry of accuracy against epsilon, one line a run; the positions of epsilon are evenly spaced."""
-    epsilons = sorted({point["epsilon"] for curve in curves.values() for point in curve})
-    if not epsilons:
-        return None
-    across = {
-        epsilon: LEFT + i * (WIDTH - LEFT - RIGHT) / max(len(epsilons) - 1, 1) for i, epsilon in enumerate(epsilons)
+def payload(sections: Sequence[plots.Section]) -> str:
+    """The drawings as JSON that no text in it can break out of."""
+    panels = {
+        f"{section.key}-{place}": {"traces": panel.traces, "layout": panel.layout, "height": panel.height}
+        for section in sections
+        for place, panel in enumerate(section.panels)
     }
+    text = json.dumps(panels, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
-    def down(share: float) -> float:
-        return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
 
-    lines = []
-    for name, curve in curves.items():
-        points = [(across[p["epsilon"]], down(p["accuracy"]), down(p["low"]), down(p["high"])) for p in curve]
-        band = [f"{x:.1f},{high:.1f}" for x, _, _, high in points] + [
-            f"{x:.1f},{low:.1f}" for x, _, low, _ in points[::-1]
-        ]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in points)
-        lines.append({"name": name, "path": path, "band": " ".join(band), "points": points})
-    ticks = [{"y": down(share), "label": f"{100 * share:.0f}"} for share in (0, 0.25, 0.5, 0.75, 1)]
-    labels = [{"x": x, "label": f"{epsilon:g}"} for epsilon, x in across.items()]
-    return {"width": WIDTH, "height": HEIGHT, "left": LEFT, "lines": lines, "ticks": ticks, "labels": labels}
+def policy(scripts: Sequence[str]) -> str:
+    """Only these scripts may run, and nothing may be fetched."""
+    hashes = " ".join(f"'sha256-{digest(script)}'" for script in scripts)
+    return f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'"
+
+
+def digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+@cache
+def static(name: str) -> str:
+    """A file of this package."""
+    return (files("uegr.report") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def plotly() -> str:
+    """plotly.js as the Python package carries it."""
+    content = pkgutil.get_data("plotly", "package_data/plotly.min.js")
+    if content is None or b"</script" in content:
+        raise InputError("expected plotly.min.js in the package plotly, got another file; install plotly again")
+    return content.decode("utf-8").replace("\r\n", "\n")

@@ -1,0 +1,176 @@
+"""Generalisation against robustness, accuracy under perturbation, and reliability, as drawings."""
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from typing import Any
+
+from uegr.report.figures import Figure, number
+from uegr.report.groups import BASELINE, Group
+from uegr.report.plots import (
+    MOST_SETTINGS,
+    NEUTRAL,
+    SETTINGS_NOTE,
+    Panel,
+    Section,
+    Style,
+    Trace,
+    axis,
+    bars,
+    fading,
+    few,
+    robustness,
+    safe,
+    section,
+    spelt,
+    trace,
+)
+from uegr.report.statistics import Cell
+from uegr.report.tables import distinct
+
+
+def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> Section | None:
+    """Accuracy against the size of the perturbation."""
+
+    def draw(some: list[Group]) -> Panel | None:
+        found = [(group, points(group, attack)) for group in few(some)]
+        found = [(group, cells) for group, cells in found if cells]
+        sizes = sorted({size for _, cells in found for size in cells})
+        if not sizes:
+            return None
+        step, drawn = min(0.06, 0.5 / len(found)), [group for group, _ in found]
+        traces = [
+            curve(group, looks[group.method], cells, sizes, (place - (len(found) - 1) / 2) * step)
+            | {"opacity": fading(group, drawn)}
+            for place, (group, cells) in enumerate(found)
+        ]
+        ticks = {"tickvals": list(range(len(sizes))), "ticktext": [f"{size:g}" for size in sizes]}
+        layout = {"xaxis": axis("epsilon", **ticks), "yaxis": axis("accuracy, %", rangemode="tozero")}
+        return Panel("", traces, layout, groups=drawn)
+
+    step = {"fgm": "one gradient step", "pgd": "PGD with restarts"}.get(attack, attack)
+    caption = f"Accuracy when the embedded input moves by epsilon, {step}. Sizes are spaced evenly, and methods "
+    caption += f"stand a little beside each other. {{whiskers}} {SETTINGS_NOTE}"
+    return section(f"curves-{attack}", f"Under perturbation: {attack.upper()}", caption, groups, draw)
+
+
+def points(group: Group, attack: str) -> dict[float, Cell]:
+    """The accuracy at each epsilon over seeds."""
+    found: dict[float, Cell] = {}
+    for run in group.runs:
+        for point in run.evaluation.get("perturbation", {}).get(attack, {}).get("points", ()):
+            value = number(point["accuracy"])
+            if value is not None:
+                size = float(point["epsilon"])
+                figure = Figure("", "accuracy", "accuracy", value, point.get("low"), point.get("high"), point.get("n"))
+                cell = found.setdefault(size, Cell(figure, {}))
+                found[size] = Cell(cell.figure, {**cell.values, run.seed: value})
+    return found
+
+
+def curve(group: Group, style: Style, cells: Mapping[float, Cell], sizes: Sequence[float], aside: float) -> Trace:
+    some = [cells[size] for size in sizes if size in cells]
+    x = [sizes.index(size) + aside for size in sizes if size in cells]
+    texts = [f"{group.label}, epsilon {size:g}: {spelt(cells[size])}" for size in sizes if size in cells]
+    return trace(group, style, x, [100 * cell.mean for cell in some], texts, error_y=bars(some))
+
+
+def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """Generalisation against robustness."""
+    key = robustness(groups)
+    if key is None:
+        return None
+
+    def draw(some: list[Group]) -> Panel | None:
+        both = [group for group in some if "own" in group.columns and key in group.columns]
+        if len(both) < 2:
+            return None
+        methods = distinct(group.method for group in both)
+        traces = [settings_trace([group for group in both if group.method == m], looks[m], key) for m in methods]
+        own, hard = both[0].columns["own"].figure, both[0].columns[key].figure
+        base = [group for group in both if group.method == BASELINE]
+        lines = crosshair(base[0], key) if len(base) == 1 else []
+        layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{hard.label}, %"), "shapes": lines}
+        return Panel("", traces, layout, 380, both)
+
+    caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: up and to the "
+    caption += (
+        "right of the crossing nothing was traded. Settings of one method are joined; of many, whiskers are left "
+    )
+    caption += "out. {whiskers}"
+    return section("tradeoff", "Generalisation against robustness", caption, groups, draw)
+
+
+def settings_trace(groups: Sequence[Group], style: Style, key: str) -> Trace:
+    """All settings of one method as one trace."""
+    own, hard = [g.columns["own"] for g in groups], [g.columns[key] for g in groups]
+    texts = [f"{g.label}: {spelt(g.columns['own'])}; {spelt(g.columns[key])}" for g in groups]
+    whiskers = {"error_x": bars(own), "error_y": bars(hard)} if len(groups) <= MOST_SETTINGS else {}
+    return trace(
+        groups[0],
+        style,
+        [100 * cell.mean for cell in own],
+        [100 * cell.mean for cell in hard],
+        texts,
+        **whiskers,
+        name=safe(groups[0].method),
+        mode="lines+markers" if len(groups) > 1 else "markers",
+        marker={"color": style.colour, "symbol": style.symbol, "size": 11},
+        line={"color": style.colour, "dash": "dot", "width": 1},
+    )
+
+
+def crosshair(base: Group, key: str) -> list[dict[str, Any]]:
+    """Dotted lines through the baseline."""
+    x, y = 100 * base.columns["own"].mean, 100 * base.columns[key].mean
+    line = {"type": "line", "layer": "below", "line": {"dash": "dot", "width": 1, "color": NEUTRAL}}
+    return [
+        {**line, "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1},
+        {**line, "y0": y, "y1": y, "xref": "paper", "x0": 0, "x1": 1},
+    ]
+
+
+def reliability(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """How often a confidence is right."""
+
+    def draw(some: list[Group]) -> Panel | None:
+        found = [(group, bins(group)) for group in few(some)]
+        traces = [reliability_trace(group, looks[group.method], own) for group, own in found if own]
+        if not traces:
+            return None
+        diagonal = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "layer": "below"}
+        shapes = [{**diagonal, "line": {"dash": "dot", "width": 1, "color": NEUTRAL}}]
+        x, y = ([max(0, min(min(one[way]) for one in traces) - 5), 104] for way in ("x", "y"))
+        layout = {"xaxis": axis("confidence, %", range=x), "yaxis": axis("right, %", range=y), "shapes": shapes}
+        return Panel("", traces, layout, groups=[group for group, own in found if own])
+
+    caption = "Share that is right among rows of like confidence, in the bins of the ECE. The dotted diagonal is "
+    caption += "perfect; below it a model is too sure of itself. The area of a point is its share of the rows; rows of "
+    caption += f"all seeds are pooled. {SETTINGS_NOTE}"
+    return section("reliability", "Reliability", caption, groups, draw)
+
+
+def bins(group: Group) -> list[tuple[float, float, int]]:
+    """(confidence, share right, rows) of each bin, rows of all seeds together."""
+    sums: dict[float, list[float]] = {}
+    for run in group.runs:
+        for point in run.evaluation.get("calibration", {}).get("reliability", ()):
+            rows, total = point["n"], sums.setdefault(point["from"], [0.0, 0.0, 0])
+            total[0] += rows * point["confidence"]
+            total[1] += rows * point["accuracy"]
+            total[2] += rows
+    return [(total[0] / total[2], total[1] / total[2], int(total[2])) for _, total in sorted(sums.items()) if total[2]]
+
+
+def reliability_trace(group: Group, style: Style, own: Sequence[tuple[float, float, int]]) -> Trace:
+    rows = sum(n for *_, n in own)
+    texts = [f"{group.label}: {100 * sure:.1f}% sure, {100 * right:.1f}% right, {n:,} rows" for sure, right, n in own]
+    sizes = [4 + 22 * sqrt(n / rows) for *_, n in own]
+    return trace(
+        group,
+        style,
+        [100 * sure for sure, *_ in own],
+        [100 * right for _, right, _ in own],
+        texts,
+        marker={"color": style.colour, "symbol": "circle", "size": sizes, "opacity": 0.75, "line": {"width": 0}},
+        line={"color": style.colour, "dash": style.dash, "width": 1.5},
+    )

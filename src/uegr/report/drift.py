@@ -1,0 +1,133 @@
+"""What training did to the layers, and what the gains cost, as drawings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from uegr.report.columns import titles
+from uegr.report.figures import Figure, number
+from uegr.report.groups import Block, Group
+from uegr.report.plots import (
+    SETTINGS_NOTE,
+    SYMBOLS,
+    Panel,
+    Section,
+    Style,
+    axis,
+    bars,
+    few,
+    finished,
+    heading,
+    robustness,
+    section,
+    spelt,
+    trace,
+)
+from uegr.report.statistics import Cell
+from uegr.report.tables import distinct, shown
+
+GLYPHS = "●■◆▲✚★▼✖"  # as plotly's symbols in SYMBOLS
+HARDWARE = ("processor", "platform", "cores", "threads", "gpu", "torch")
+
+
+def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """CKA of each layer with the pretrained model."""
+
+    def draw(some: list[Group]) -> Panel | None:
+        found = [(group, layers(group)) for group in few(some)]
+        traces = [layer_trace(group, looks[group.method], cells) for group, cells in found if cells]
+        if not traces:
+            return None
+        layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA with pretrained")}
+        return Panel("", traces, layout, groups=[group for group, cells in found if cells])
+
+    caption = "Linear CKA of each layer's states with those of the pretrained model on the same rows: 1 is unchanged "
+    caption += f"up to rotation and scale. {{whiskers}} {SETTINGS_NOTE}"
+    return section("cka", "Drift from pretraining, layer by layer", caption, groups, draw)
+
+
+def layers(group: Group) -> dict[int, Cell]:
+    """The similarity of each layer over seeds; where it is undefined, nothing."""
+    found: dict[int, Cell] = {}
+    for run in group.runs:
+        for layer, stored in enumerate(run.evaluation.get("drift", {}).get("cka", ())):
+            value = number(stored["value"])
+            if value is not None:
+                figure = Figure("", "CKA", "cka", value, stored.get("low"), stored.get("high"), stored.get("n"))
+                cell = found.setdefault(layer, Cell(figure, {}))
+                found[layer] = Cell(cell.figure, {**cell.values, run.seed: value})
+    return found
+
+
+def layer_trace(group: Group, style: Style, cells: Mapping[int, Cell]) -> dict[str, Any]:
+    texts = [f"{group.label}, layer {layer}: {spelt(cell)}" for layer, cell in cells.items()]
+    some = list(cells.values())
+    return trace(group, style, list(cells), [cell.mean for cell in some], texts, error_y=bars(some, 1))
+
+
+def cost(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """Training time relative to vanilla on the same machine, against what was gained."""
+    priced = [(group, ratio(group)) for group in groups]
+    known = [(group, price) for group, price in priced if price is not None]
+    hard = robustness(groups)
+    keys = [key for key in ("own", hard) if key and any(key in group.columns for group, _ in known)]
+    blocks = list(dict.fromkeys(group.block for group, _ in known))
+    panels = [panel for key in keys if (panel := cost_panel(known, key, looks, blocks)) is not None]
+    caption = "Training seconds divided by vanilla's on the same machine, rows and seed; runs that were resumed are "
+    caption += "left out. The dotted line is vanilla. " + symbols_note(blocks)
+    return finished("cost", "Cost against gain", caption, panels)
+
+
+def symbols_note(blocks: Sequence[Block]) -> str:
+    """Which symbol is which data set and model, while there are enough symbols."""
+    if len(blocks) == 1 or len(blocks) > len(GLYPHS):
+        return "Each point is a setting." if len(blocks) > 1 else ""
+    return "; ".join(f"{glyph} {heading(block)}" for glyph, block in zip(GLYPHS, blocks, strict=False)) + "."
+
+
+def ratio(group: Group) -> float | None:
+    """The mean over seeds of this setting's seconds to the baseline's, on the same machine."""
+    if group.baseline is None:
+        return None
+    base = {key: seconds for run in group.baseline.runs for key, seconds in timed(run.result, run.seed)}
+    found = [s / base[k] for run in group.runs for k, s in timed(run.result, run.seed) if base.get(k)]
+    return sum(found) / len(found) if found else None
+
+
+def timed(result: Mapping[str, Any], seed: int) -> list[tuple[tuple[Any, ...], float]]:
+    """(seed and machine, seconds) of a training that ran in one go."""
+    training, machine = result.get("training", {}), result.get("machine", {})
+    seconds = number(training.get("seconds"))
+    if seconds is None or training.get("resumed"):
+        return []
+    return [((seed, *(str(machine.get(name)) for name in HARDWARE)), seconds)]
+
+
+def cost_panel(
+    priced: Sequence[tuple[Group, float]], key: str, looks: Mapping[str, Style], blocks: Sequence[Block]
+) -> Panel | None:
+    """One point a setting; the symbol is the data set and model."""
+    some = [(g, price, cell) for g, price in priced if (cell := g.columns.get(key)) and cell.difference is not None]
+    if not some:
+        return None
+    traces = []
+    for method in distinct(group.method for group, *_ in some):
+        own = [one for one in some if one[0].method == method]
+        texts = [told(group, price, cell) for group, price, cell in own]
+        symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
+        colour = looks[method].colour
+        marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
+        gains = [100 * (cell.difference or 0) * (cell.figure.better or 1) for *_, cell in own]
+        traces.append(
+            trace(own[0][0], looks[method], [price for _, price, _ in own], gains, texts, mode="markers", marker=marker)
+        )
+    name = titles([key])[0].title if key != "own" else "own test"
+    line = {"dash": "dot", "width": 1, "color": "#868e96"}
+    zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below", "line": line}
+    x = axis("training time, vanilla = 1", range=[0.9, 1.05 * max(price for _, price, _ in some)])
+    layout = {"xaxis": x, "yaxis": axis("gain, points"), "shapes": [zero]}
+    return Panel(f"Gain: {name}", traces, layout, 360, [group for group, *_ in some])
+
+
+def told(group: Group, price: float, cell: Cell) -> str:
+    gain = shown(cell.difference, cell.figure, sign=True)
+    return f"{heading(group.block)}, {group.label}: {price:.2f} times vanilla's time, {gain} points"

@@ -1,0 +1,183 @@
+"""Figures as plotly traces: plain dictionaries that the page carries as JSON and draws itself.
+
+Plotly reads a little markup in texts, so that names are escaped here; page.js sets fonts, colours of axes and sizes.
+"""
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from uegr.report.groups import BASELINE, Block, Group
+from uegr.report.statistics import Cell
+from uegr.report.tables import distinct, shown
+
+ACCENT, NEUTRAL = "#0f8a9d", "#868e96"
+COLOURS = ("#c2703d", "#7a6fc2", "#b5588a", "#4d8fd1", "#7f9140", "#c39a1f", "#a05a4a", "#5b7f95", "#3f9b6e")
+DASHES = ("solid", "dash", "dot", "dashdot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
+ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
+MOST_SETTINGS = 4  # lines of one method; of more, only the first setting with the most seeds is drawn
+SETTINGS_NOTE = f"Of a method with more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a method looks everywhere on the page."""
+
+    colour: str
+    dash: str
+    symbol: str
+
+
+@dataclass
+class Panel:
+    """One drawing with its heading."""
+
+    title: str
+    traces: list[Trace]
+    layout: dict[str, Any]
+    height: int = 340
+    groups: Sequence[Group] = ()  # whose figures are in it
+
+
+@dataclass
+class Section:
+    """Drawings of one kind: heading, what is seen, and which methods are in it."""
+
+    key: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    methods: list[str] = field(default_factory=list)
+
+
+def styles(methods: Sequence[str]) -> dict[str, Style]:
+    """Vanilla is grey, UEGR (or else the first method) has the accent, the others a colour each."""
+    others = [method for method in methods if method != BASELINE]
+    first = "uegr" if "uegr" in others else others[0] if others else None
+    found = {BASELINE: Style(NEUTRAL, "solid", "circle")} if BASELINE in methods else {}
+    if first:
+        found[first] = Style(ACCENT, "solid", "circle")
+    for place, method in enumerate(other for other in others if other != first):
+        turn, colour = divmod(place, len(COLOURS))
+        found[method] = Style(COLOURS[colour], DASHES[(turn + 1) % 4] if turn else "solid", SYMBOLS[1 + place % 7])
+    return found
+
+
+def safe(text: str) -> str:
+    """A text that plotly shows as it is.
+
+    >>> safe("<b>{{ x }}</b>")
+    '&lt;b&gt;{{ x }}&lt;/b&gt;'
+    """
+    return html.escape(text, quote=False)
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    return {"title": {"text": safe(title)}, **more}
+
+
+def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
+    blocks: dict[Block, list[Group]] = {}
+    for group in groups:
+        blocks.setdefault(group.block, []).append(group)
+    return blocks
+
+
+def heading(block: Block) -> str:
+    return f"{block[0]} · {block[1]}"
+
+
+def whisker(cell: Cell, scale: float = 100) -> tuple[float | None, float | None]:
+    """Down and up from the mean: one standard deviation over seeds, or the interval of a single seed."""
+    if cell.deviation is not None:
+        return scale * cell.deviation, scale * cell.deviation
+    low, high = cell.interval
+    return (None if low is None else scale * (cell.mean - low)), (None if high is None else scale * (high - cell.mean))
+
+
+def bars(cells: Sequence[Cell], scale: float = 100) -> dict[str, Any]:
+    """Plotly's error bars."""
+    ends = [whisker(cell, scale) for cell in cells]
+    down, up = [low or 0 for low, _ in ends], [high or 0 for _, high in ends]
+    return {"type": "data", "symmetric": False, "arrayminus": down, "array": up, "thickness": 1, "width": 0}
+
+
+def trace(group: Group, style: Style, x: Sequence[Any], y: Sequence[Any], texts: Sequence[str], **more: Any) -> Trace:
+    """Points of one setting; `meta` lets the legend find all of a method."""
+    return {
+        "type": "scatter",
+        "x": list(x),
+        "y": list(y),
+        "text": [safe(text) for text in texts],
+        "hovertemplate": "%{text}<extra></extra>",
+        "name": safe(group.label),
+        "meta": group.method,
+        "mode": "lines+markers",
+        "line": {"color": style.colour, "dash": style.dash, "width": 2},
+        "marker": {"color": style.colour, "symbol": style.symbol, "size": 7},
+        **more,
+    }
+
+
+def few(groups: Sequence[Group]) -> list[Group]:
+    """The settings to draw: of a method with many, the first that has the most seeds."""
+    found = []
+    for method in distinct(group.method for group in groups):
+        own = [group for group in groups if group.method == method]
+        found += own if len(own) <= MOST_SETTINGS else [max(own, key=lambda group: len(group.runs))]
+    return found
+
+
+def fading(group: Group, groups: Sequence[Group]) -> float:
+    """Settings of one method have one colour; the later ones are paler."""
+    own = [other for other in groups if other.method == group.method]
+    return 1 - 0.65 * own.index(group) / len(own)
+
+
+def section(
+    key: str, title: str, caption: str, groups: Sequence[Group], draw: Callable[[list[Group]], Panel | None]
+) -> Section | None:
+    """A panel for each data set and model that has something to draw."""
+    panels = []
+    for block, some in by_block(groups).items():
+        panel = draw(some)
+        if panel is not None:
+            panel.title = panel.title or heading(block)
+            panels.append(panel)
+    return finished(key, title, caption, panels)
+
+
+def finished(key: str, title: str, caption: str, panels: list[Panel]) -> Section | None:
+    """The section, if it has panels; `{whiskers}` in the caption is filled in from what was drawn."""
+    groups = [group for panel in panels for group in panel.groups]
+    methods = sorted(distinct(group.method for group in groups), key=lambda method: method != BASELINE)
+    return Section(key, title, caption.replace("{whiskers}", spread_note(groups)), panels, methods) if panels else None
+
+
+def spread_note(groups: Sequence[Group]) -> str:
+    """What the whiskers are."""
+    counts = sorted({len(group.seeds) for group in groups}) or [1]
+    if counts == [1]:
+        return "One seed each; whiskers are 95% intervals over the rows."
+    span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    single = ", of a single seed its 95% interval" * (counts[0] == 1)
+    return f"Means over {span} seeds; whiskers are one standard deviation over seeds{single}."
+
+
+def robustness(groups: Sequence[Group]) -> str | None:
+    """The column that stands for robustness: a word attack if there is one, else PGD, FGM, adversarial sets."""
+    present = {key for group in groups for key in group.columns}
+    words = sorted(key for key in present if key.startswith("attack "))
+    return next((key for key in (*words, *ROBUSTNESS) if key in present), None)
+
+
+def spelt(cell: Cell) -> str:
+    """A cell in one line."""
+    low, high = cell.interval
+    value = shown(cell.mean, cell.figure)
+    if cell.deviation is not None:
+        return f"{value} ± {shown(cell.deviation, cell.figure)}, {len(cell.values)} seeds"
+    return value if low is None else f"{value} ({shown(low, cell.figure)}–{shown(high, cell.figure)}), 1 seed"

@@ -1,0 +1,114 @@
+"use strict";
+/* Tables that sort and filter, and drawings that are made when they come into view. */
+
+const number = (cell) => {
+  const stored = cell.dataset.value;
+  if (stored !== undefined) return stored === "" ? NaN : Number(stored);
+  const text = cell.textContent.trim();
+  return /^[-+]?[\d,]*\.?\d+$/.test(text) ? Number(text.replaceAll(",", "")) : text === "–" ? NaN : null;
+};
+
+const compare = (first, second, sign) => {
+  const [a, b] = [number(first), number(second)];
+  if (a === null || b === null) return sign * first.textContent.localeCompare(second.textContent, undefined, { numeric: true });
+  if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b); // what is missing comes last
+  return sign * (a - b);
+};
+
+const sort = (table, place) => {
+  const headers = [...table.tHead.rows[0].cells];
+  const chosen = headers[place];
+  const before = chosen.getAttribute("aria-sort");
+  const descending = before ? before === "ascending" : !chosen.classList.contains("text");
+  headers.forEach((header) => header.removeAttribute("aria-sort"));
+  chosen.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const rows = [...table.tBodies[0].rows];
+  rows.sort((a, b) => compare(a.cells[place], b.cells[place], descending ? -1 : 1));
+  table.tBodies[0].append(...rows);
+};
+
+document.querySelectorAll("table.sortable").forEach((table) => {
+  [...table.tHead.rows[0].cells].forEach((header, place) => {
+    header.querySelector("button")?.addEventListener("click", () => sort(table, place));
+  });
+});
+
+const remember = (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* not allowed here */ } };
+const recall = (key) => { try { return sessionStorage.getItem(key); } catch { return null; } };
+
+document.querySelectorAll("form[data-filters]").forEach((form) => {
+  const rows = [...document.getElementById(form.dataset.filters).tBodies[0].rows];
+  const fields = [...form.querySelectorAll("[data-key]")];
+  const apply = () => {
+    let seen = 0;
+    for (const row of rows) {
+      row.hidden = !fields.every(({ dataset, value }) => dataset.key === "text"
+        ? value.toLowerCase().split(/\s+/).every((word) => row.textContent.toLowerCase().includes(word))
+        : !value || row.dataset[dataset.key] === value);
+      seen += !row.hidden;
+    }
+    form.querySelector("output").textContent = seen === rows.length ? `${rows.length} rows` : `${seen} of ${rows.length} rows`;
+  };
+  for (const field of fields) {
+    const key = `uegr-${location.pathname}-${field.dataset.key}`;
+    const before = recall(key);
+    if (before !== null) field.value = before;
+    if (field.value !== (before ?? field.value)) field.value = "";
+    field.addEventListener("input", () => { remember(key, field.value); apply(); });
+  }
+  form.addEventListener("submit", (event) => event.preventDefault());
+  apply();
+});
+
+const panels = JSON.parse(document.getElementById("panels").textContent);
+const hidden = new Map(); // section -> methods that the reader switched off
+const font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
+
+const layoutOf = ({ layout, height }, width) => {
+  const plain = { automargin: true, zeroline: false, ticks: "", showline: false, fixedrange: true };
+  const title = (axis) => ({ ...axis.title, font: { size: 12 }, standoff: 8 });
+  return {
+    ...layout, height, width, font, autosize: false, showlegend: false, hovermode: "closest",
+    margin: { l: 48, r: 12, t: 8, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    hoverlabel: { font: { ...font, color: "#ffffff" }, bgcolor: "#343a40", bordercolor: "#343a40", align: "left" },
+    xaxis: { ...plain, ...layout.xaxis, title: title(layout.xaxis), showgrid: false },
+    yaxis: { ...plain, ...layout.yaxis, title: title(layout.yaxis) },
+  };
+};
+
+const draw = (place, width = place.clientWidth) => {
+  const panel = panels[place.dataset.panel];
+  if (!panel || !width) return;
+  const off = hidden.get(place.closest("section").id) ?? new Set();
+  const traces = panel.traces.map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
+  Plotly.react(place, traces, layoutOf(panel, width), { displayModeBar: false, responsive: false });
+  place.dataset.drawn = width;
+};
+
+const places = [...document.querySelectorAll(".plot")];
+if (places.length) {
+  const near = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) if (isIntersecting && !target.dataset.drawn) draw(target);
+  }, { rootMargin: "600px" });
+  places.forEach((place) => near.observe(place));
+  const widths = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.dataset.drawn && target.clientWidth && Number(target.dataset.drawn) !== target.clientWidth) draw(target);
+    }
+  });
+  places.forEach((place) => widths.observe(place));
+  const paper = 320; // two columns on a portrait page
+  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper)));
+  addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
+}
+
+document.querySelectorAll(".legend button").forEach((button) => {
+  button.addEventListener("click", () => {
+    const section = button.closest("section");
+    const off = hidden.get(section.id) ?? new Set();
+    if (!off.delete(button.dataset.method)) off.add(button.dataset.method);
+    hidden.set(section.id, off);
+    button.setAttribute("aria-pressed", String(!off.has(button.dataset.method)));
+    section.querySelectorAll(".plot[data-drawn]").forEach((place) => draw(place));
+  });
+});

@@ -1,0 +1,210 @@
+"""Settings that were varied on purpose: lines for one number, heat maps for two, and the size of the training set."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from uegr.report.columns import titles
+from uegr.report.figures import number
+from uegr.report.groups import Block, Group, short, spoken
+from uegr.report.plots import (
+    Panel,
+    Section,
+    Style,
+    axis,
+    bars,
+    by_block,
+    finished,
+    heading,
+    robustness,
+    safe,
+    spelt,
+    trace,
+)
+from uegr.report.statistics import Cell
+from uegr.report.tables import distinct
+
+SIZES = ("dataset.train_size", "dataset.train_fraction")
+MOST_PAIRS = 3
+
+
+def measured_keys(groups: Sequence[Group]) -> list[str]:
+    """What is drawn of a sweep: the own test, and robustness."""
+    hard = robustness(groups)
+    return [key for key in ("own", hard) if key and any(key in group.columns for group in groups)]
+
+
+def training_size(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """Figures against the number of training rows, all methods of a data set and model together."""
+    panels = []
+    for block, some in by_block(groups).items():
+        sized = [group for group in some if any(path in SIZES for path, _ in group.options) and rows_of(group)]
+        for key in measured_keys(sized):
+            methods = distinct(group.method for group in sized)
+            traces = [size_trace([group for group in sized if group.method == m], looks[m], key) for m in methods]
+            ticks = sorted({rows_of(group) for group in sized})
+            x = axis("training rows", type="log", tickvals=ticks, ticktext=[f"{rows:,.0f}" for rows in ticks])
+            layout = {"xaxis": x, "yaxis": axis(unit(sized, key))}
+            title = f"{heading(block)}: {name_of(key)}"
+            panels.append(Panel(title, [one for one in traces if one], layout, groups=sized))
+    caption = "Figures against the number of rows that were trained on, on a logarithmic scale. {whiskers}"
+    return finished("sizes", "Training size", caption, panels)
+
+
+def rows_of(group: Group) -> float:
+    """Training rows, as counted in training."""
+    counts = [run.result.get("training", {}).get("rows") for run in group.runs]
+    known = [float(count) for count in counts if isinstance(count, int | float) and count > 0]
+    return fmean(known) if known else 0.0
+
+
+def size_trace(groups: Sequence[Group], style: Style, key: str) -> dict[str, Any] | None:
+    some = sorted((group for group in groups if key in group.columns), key=rows_of)
+    if not some:
+        return None
+    cells = [group.columns[key] for group in some]
+    texts = [f"{group.method}, {rows_of(group):,.0f} rows: {spelt(group.columns[key])}" for group in some]
+    x = [rows_of(group) for group in some]
+    y = [100 * cell.mean for cell in cells]
+    return trace(some[0], style, x, y, texts, error_y=bars(cells), name=safe(some[0].method))
+
+
+def name_of(key: str) -> str:
+    return titles([key])[0].title if key != "own" else "own test"
+
+
+def unit(groups: Sequence[Group], key: str) -> str:
+    cell = next(group.columns[key] for group in groups if key in group.columns)
+    return f"{cell.figure.label}, %" if cell.figure.share else cell.figure.label
+
+
+def by_method(groups: Sequence[Group]) -> dict[tuple[Block, str], list[Group]]:
+    found: dict[tuple[Block, str], list[Group]] = {}
+    for group in groups:
+        found.setdefault((group.block, group.method), []).append(group)
+    return found
+
+
+def coordinates(group: Group) -> dict[str, float]:
+    """The varied numbers of a setting; a pair of unlike rates is two of them, like ones are one."""
+    found: dict[str, float] = {}
+    for path, value in group.options:
+        values = value if isinstance(value, list | tuple) else [value]
+        if path in SIZES or not values or any(number(one) is None for one in values):
+            continue
+        if len(set(values)) == 1:
+            found[path] = float(values[0])
+        elif len(values) == 2:
+            found |= {f"{path}.first": float(values[0]), f"{path}.second": float(values[1])}
+    return found
+
+
+def places_of(groups: Sequence[Group]) -> list[dict[str, float]]:
+    """Coordinates; where some setting has two unlike rates, a single rate stands for both."""
+    found = [coordinates(group) for group in groups]
+    split = {name.removesuffix(".first") for one in found for name in one if name.endswith(".first")}
+    for one in found:
+        for path in split & set(one):
+            value = one.pop(path)
+            one |= {f"{path}.first": value, f"{path}.second": value}
+    return found
+
+
+def axis_name(path: str) -> str:
+    """What an axis is called.
+
+    >>> axis_name("method.rates.first"), axis_name("method.submodels")
+    ('rates, first', 'submodels (K)')
+    """
+    for end in ("first", "second"):
+        if path.endswith(f".{end}"):
+            return f"{short(path.removesuffix(f'.{end}'))}, {end}"
+    return {"submodels": "submodels (K)"}.get(short(path), short(path))
+
+
+def sweeps(groups: Sequence[Group], looks: Mapping[str, Style]) -> list[Section]:
+    """A section of lines (one varied number) and one of heat maps (two)."""
+    lines, maps = [], []
+    for (block, method), some in by_method(groups).items():
+        places = places_of(some)
+        names = distinct(name for one in places for name in one)
+        names = [name for name in names if len({one[name] for one in places if name in one}) > 1]
+        if len(names) == 1:
+            lines += line_panels(block, some, [one.get(names[0]) for one in places], names[0], looks[method])
+        for pair in pairs(names):
+            maps += heat_maps(block, some, places, pair, names)
+    caption = "Means over seeds, in percent. Each map has a scale of its own; darker is more. That one cell is above "
+    caption += "its neighbours has not been tested."
+    found = [
+        finished("options", "One option varied", "All else equal. {whiskers}", lines),
+        finished("maps", "Two options varied", caption, maps),
+    ]
+    return [section for section in found if section is not None]
+
+
+def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]][:MOST_PAIRS]
+
+
+def line_panels(
+    block: Block, groups: Sequence[Group], places: Sequence[float | None], name: str, style: Style
+) -> list[Panel]:
+    """A figure against the one number that varies."""
+    panels = []
+    for key in measured_keys(groups):
+        some = sorted((p, i) for i, p in enumerate(places) if p is not None and key in groups[i].columns)
+        cells = [groups[i].columns[key] for _, i in some]
+        if len(some) < 2:
+            continue
+        texts = [f"{groups[i].label}: {spelt(groups[i].columns[key])}" for _, i in some]
+        drawn = trace(groups[0], style, [p for p, _ in some], [100 * c.mean for c in cells], texts, error_y=bars(cells))
+        x = axis(axis_name(name), tickvals=[p for p, _ in some]) if len(some) < 9 else axis(axis_name(name))
+        title = f"{heading(block)} · {groups[0].method}: {name_of(key)}"
+        layout = {"xaxis": x, "yaxis": axis(unit(groups, key))}
+        panels.append(Panel(title, [drawn], layout, 300, [groups[i] for _, i in some]))
+    return panels
+
+
+def heat_maps(
+    block: Block,
+    groups: Sequence[Group],
+    places: Sequence[Mapping[str, float]],
+    pair: tuple[str, str],
+    names: Sequence[str],
+) -> list[Panel]:
+    """A figure over two numbers; further ones stay at their most frequent values, and the heading says so."""
+    fixed = {n: Counter(one[n] for one in places if n in one).most_common(1)[0][0] for n in names if n not in pair}
+    inside = [
+        (group, place) for group, place in zip(groups, places, strict=True)
+        if all(n in place for n in pair) and all(place.get(n) == v for n, v in fixed.items())
+    ]  # fmt: skip
+    note = "".join(f", {axis_name(n)} {spoken(v)}" for n, v in fixed.items())
+    panels = []
+    for key in measured_keys([group for group, _ in inside]):
+        cells = {(place[pair[0]], place[pair[1]]): g.columns[key] for g, place in inside if key in g.columns}
+        if len({x for x, _ in cells}) > 1 and len({y for _, y in cells}) > 1:
+            title = f"{heading(block)} · {groups[0].method}: {name_of(key)}{note}"
+            panels.append(heat_map(title, cells, pair))
+    return panels
+
+
+def heat_map(title: str, cells: Mapping[tuple[float, float], Cell], pair: tuple[str, str]) -> Panel:
+    columns, rows = sorted({x for x, _ in cells}), sorted({y for _, y in cells})
+    values = [[100 * cells[x, y].mean if (x, y) in cells else None for x in columns] for y in rows]
+    texts = [[safe(spelt(cells[x, y])) if (x, y) in cells else "" for x in columns] for y in rows]
+    drawn = {
+        "type": "heatmap",
+        "x": [f"{x:g}" for x in columns],
+        "y": [f"{y:g}" for y in rows],
+        "z": values,
+        "text": texts,
+        "texttemplate": "%{z:.1f}",
+        "hovertemplate": "%{x}, %{y}: %{text}<extra></extra>",
+        "colorscale": [[0, "#eef6f7"], [1, "#0f6f80"]],
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+    }
+    layout = {"xaxis": axis(axis_name(pair[0]), type="category"), "yaxis": axis(axis_name(pair[1]), type="category")}
+    return Panel(title, [drawn], layout, max(220, 120 + 44 * len(rows)))

@@ -1,0 +1,263 @@
+"""Made-up result folders for tests and for looking at the page. Every figure here is invented: none was measured."""
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+METHODS = {"vanilla": (0.0, 0.0, 1.0), "fgm": (0.2, 4.0, 2.0), "rdrop": (0.6, 1.0, 2.1), "rat": (0.8, 6.0, 3.0)}
+METHODS |= {"freelb": (0.5, 5.0, 3.1), "uegr": (1.2, 8.5, 3.2)}  # points own, points under perturbation, cost
+DATASETS = {"snippets": 0.86, "imdb": 0.91, "agnews": 0.93}
+LABELS = ["negative", "positive"]
+SIZES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
+ROWS = 1000
+TEXTS = (
+    "a good film with a fine plot",
+    "the scenes were dull and the end was poor",
+    "bright, lovely and over too soon",
+)
+
+
+def share(value: float, n: int = ROWS) -> dict[str, Any]:
+    value = min(0.995, max(0.01, value))
+    half = 1.96 * math.sqrt(value * (1 - value) / n)
+    return {"value": value, "low": max(0.0, value - half), "high": min(1.0, value + half), "n": n}
+
+
+def curve(start: float, gain: float, strength: float, draw: random.Random) -> dict[str, Any]:
+    points = []
+    for size in SIZES:
+        kept = start * math.exp(-strength * size) + gain * min(1.0, 4 * size) * math.exp(-1.5 * size)
+        figure = share(kept + draw.gauss(0, 0.004) if size else start)
+        points.append({"epsilon": size, "accuracy": figure["value"], **{k: figure[k] for k in ("low", "high", "n")}})
+    return {"points": points, "mean_drop": share(start - points[4]["accuracy"])}
+
+
+def reliability(sure: float) -> list[dict[str, Any]]:
+    bins = []
+    for place in range(7, 15):
+        confidence, rows = (place + 0.6) / 15, 20 + 12 * (place - 7) ** 2
+        right = share(confidence - sure * (confidence - 0.45), rows)
+        edges = {"from": place / 15, "to": (place + 1) / 15, "confidence": confidence, "accuracy": right["value"]}
+        bins.append({**edges, "low": right["low"], "high": right["high"], "n": rows})
+    return bins
+
+
+def evaluation(dataset: str, method: str, seed: int, bonus: float = 0.0) -> dict[str, Any]:
+    """Every measurement that there is."""
+    draw = random.Random(f"{dataset} {method} {seed}")
+    luck = random.Random(f"{dataset} {seed}").gauss(0, 0.004)  # a seed is easy or hard for every method
+    own, hard, _ = (value / 100 for value in METHODS.get(method, (0.0, 0.0, 1.0)))
+    accuracy = DATASETS.get(dataset, 0.8) + own + luck + bonus + draw.gauss(0, 0.002)
+    ece = 0.06 - own + draw.gauss(0, 0.004)
+    shift = {
+        f"{dataset}_{name}": {
+            "accuracy": share(accuracy - gap + hard / 3 + draw.gauss(0, 0.006), 800),
+            "ece": share(ece + 0.03, 800),
+        }
+        for name, gap in (("tweets", 0.12), ("products", 0.06))
+    }
+    return {
+        "data": dataset,
+        "split": "test",
+        "clean": {"accuracy": share(accuracy)},
+        "other_splits": {},
+        "calibration": {
+            "ece": share(ece),
+            "brier": share(0.2 - own),
+            "reliability": reliability(0.25 - 2 * hard),
+            "bins": 15,
+        },
+        "shift": shift,
+        "adversarial": {
+            f"adversarial_{dataset}": {"accuracy": share(0.4 + hard + draw.gauss(0, 0.01), 400), "ece": share(0.2, 400)}
+        },
+        "anomaly": {
+            "20newsgroups": {"auroc": share(0.85 + own + draw.gauss(0, 0.004)), "aupr": share(0.8), "fpr95": share(0.5)}
+        },
+        "perturbation": {"fgm": curve(accuracy, hard, 3.2, draw), "pgd": curve(accuracy, hard, 4.2, draw)},
+        "landscape": {
+            "input_gradient_norm": {
+                "value": 2.4 - 12 * hard,
+                "low": 2.0 - 12 * hard,
+                "high": 2.8 - 12 * hard,
+                "n": 200,
+            },
+            "sharpness": {"value": 0.31 - hard, "low": 0.25 - hard, "high": 0.37 - hard, "n": 200},
+        },
+        "drift": {
+            "cka": [share(1 - 0.05 * layer + 4 * own * layer / 6 - draw.random() * 0.01) for layer in range(7)],
+            "weight_distance": {"value": 0.04 - own, "low": None, "high": None, "n": 100},
+        },
+        "perspectives": {
+            "in_distribution": accuracy,
+            "shift": accuracy - 0.09 + hard / 3,
+            "adversarial": 0.4 + hard,
+            "calibration": ece,
+            "anomaly": 0.85 + own,
+        },
+        "left_out": {},
+        "seed": 0,
+    }
+
+
+def config(dataset: str, method: str, seed: int, model: str = "minilm", **options: Any) -> dict[str, Any]:
+    own = {key: value for key, value in options.items() if key != "train_size"}
+    return {
+        "method": {"name": method, **own},
+        "model": {"name": model, "dtype": None},
+        "dataset": {"name": dataset, "train_size": options.get("train_size")},
+        "training": {"epochs": 3.0, "batch_size": 16, "learning_rate": None, "report_to": "none"},
+        "seed": seed,
+    }
+
+
+def result(dataset: str, method: str, seed: int, bonus: float = 0.0, **options: Any) -> dict[str, Any]:
+    """A whole result.json."""
+    measured = evaluation(dataset, method, seed, bonus)
+    after = 0.35 + METHODS.get(method, (0, 0, 1))[1] / 60 - 2 * bonus + random.Random(seed).random() * 0.02
+    rows = options.get("train_size") or 6000
+    return {
+        "config": config(dataset, method, seed, **options),
+        "labels": LABELS,
+        "task": "classification",
+        "scores": {
+            name: {"accuracy": measured["clean"]["accuracy"]["value"], "n": ROWS} for name in ("validation", "test")
+        },
+        "training": {
+            "rows": rows,
+            "steps": 1125,
+            "epochs": 3.0,
+            "resumed": False,
+            "seconds": round(rows / 50 * METHODS.get(method, (0, 0, 1.5))[2] * (1 + seed / 50), 1),
+        },
+        "machine": {
+            "python": "3.11.7",
+            "platform": "made up",
+            "processor": "none",
+            "cores": 8,
+            "threads": 8,
+            "gpu": None,
+            "uegr": "0.1.0",
+            "torch": "2.13.0",
+            "transformers": "5.22.2",
+        },
+        "command": f"uegr train --method {method} --model {options.get('model', 'minilm')} --dataset {dataset} --seed {seed}",
+        "evaluation": measured,
+        "attacks": {
+            f"pwws on {dataset}": {
+                "attack": "pwws",
+                "examples": 200,
+                "accuracy_before": 0.9,
+                "accuracy_after": after,
+                "success_rate": 1 - after / 0.9,
+                "words_changed": 2.4,
+                "words_changed_share": 0.14,
+                "queries": 121.5,
+                "skipped": {},
+                "scored": 20000,
+                "calls": 300,
+                "seconds": 31.0,
+                "seconds_predicting": 29.0,
+            }
+        },
+    }
+
+
+def outcome(index: int, text: str, found: str | None, status: str = "success") -> dict[str, Any]:
+    return {
+        "kind": "outcome",
+        "index": index,
+        "status": status,
+        "reason": "",
+        "text": text,
+        "label": 1,
+        "predicted": 1,
+        "probability": 0.93,
+        "found": found,
+        "found_predicted": 0,
+        "found_probability": 0.31,
+        "words": 7,
+        "changes": [],
+        "queries": 41 + index,
+    }
+
+
+def journal(method: str, texts: tuple[str, ...] = TEXTS) -> str:
+    """An attack's journal: vanilla loses every row, the others every second one."""
+    lines: list[dict[str, Any]] = [{"kind": "settings", "attack": "pwws"}]
+    for index, text in enumerate(texts):
+        withstood = method != "vanilla" and (index + len(method)) % 2 == 0
+        words = text.split(" ")
+        words[1] = "decent"
+        words[-1] = "narrative"
+        lines.append(
+            outcome(index, text, None if withstood else " ".join(words), "failure" if withstood else "success")
+        )
+    return "".join(json.dumps(line) + "\n" for line in lines) + '{"kind": "outc'  # a crash cut the last line off
+
+
+def write_run(folder: Path, content: dict[str, Any], attacked: bool = False) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text("method:\n  name: x\nmodel: {}\ndataset: {}\n")
+    (folder / "result.json").write_text(json.dumps(content, indent=2))
+    if attacked:
+        (folder / "attacks").mkdir()
+        name = f"pwws-{content['config']['dataset']['name'].replace('/', '_')}.jsonl"
+        (folder / "attacks" / name).write_text(journal(content["config"]["method"]["name"]))
+    return folder
+
+
+def write_set(top: Path, seeds: int = 3) -> Path:
+    """Six methods on three data sets, a grid with printed figures, sweeps, and runs that are not finished."""
+    for dataset in DATASETS:
+        for method in METHODS:
+            for seed in range(seeds):
+                name = f"{dataset}-minilm-{method}-{seed}"
+                write_run(top / "main" / name, result(dataset, method, seed), attacked=seed == 0)
+    write_sweeps(top, seeds)
+    unfinished = top / "main" / "snippets-minilm-sam-0"
+    unfinished.mkdir()
+    (unfinished / "config.yaml").write_text(
+        "method:\n  name: sam\nmodel:\n  name: minilm\ndataset:\n  name: snippets\n"
+    )
+    (top / "main" / "broken").mkdir()
+    (top / "main" / "broken" / "result.json").write_text('{"config": {"method"')
+    return top
+
+
+def write_sweeps(top: Path, seeds: int) -> None:
+    """K, training size, rate and epsilon; K as a grid whose paper printed figures."""
+    for seed in range(seeds):
+        for count in (2, 3, 4, 5):
+            run = result(
+                "snippets", "uegr", seed, 0.004 * (count - 2) - 0.002 * (count - 3) ** 2, model="bert", submodels=count
+            )
+            write_run(top / "table5" / "cells" / f"k{count}-{seed}", run)
+        write_run(top / "table5" / "cells" / f"vanilla-{seed}", result("snippets", "vanilla", seed, model="bert"))
+        for method in ("vanilla", "uegr"):
+            for size in (100, 500, 2000, 8000):
+                run = result("agnews", method, seed, -0.8 / math.sqrt(size), model="textcnn", train_size=size)
+                write_run(top / "sizes" / f"{method}-{size}-{seed}", run)
+    for rate in (0.1, 0.2, 0.3, 0.4):
+        for epsilon in (0.05, 0.1, 0.5, 1.0):
+            bonus = -0.2 * (rate - 0.2) ** 2 - 0.02 * abs(math.log10(epsilon / 0.1))
+            write_run(
+                top / "map" / f"{rate}-{epsilon}",
+                result("imdb", "rat", 0, bonus, model="bert", rates=rate, epsilon=epsilon),
+            )
+    common = {"method": "uegr", "model": "bert", "dataset": "snippets", "metric": "accuracy"}
+    printed = [
+        common | {"value": 86.9, "submodels": 2},
+        common | {"value": 89.4, "submodels": 3},
+        common | {"model": "bert-large", "value": 88.0, "submodels": 4},
+        common | {"method": "sam", "value": 85.0},
+        common | {"method": "vanilla", "metric": "pwws", "value": 36.0},
+    ]
+    grid = {
+        "title": "Table V: the number of sub-models",
+        "source": "a paper that does not exist, table 5",
+        "printed": printed,
+    }
+    (top / "table5" / "grid.yaml").write_text(json.dumps(grid))
