@@ -1,0 +1,62 @@
+"""How long the second start of a training takes, from the command to its first step, and how much of it is imports.
+
+    UEGR_DATA=... python benchmarks/perf/second_start.py                  IMDB, minilm
+    python benchmarks/perf/second_start.py --dataset snippets             another data set
+
+The first start fills the caches and is thrown away. Then, in turns, each in a fresh interpreter: `uegr train` until its
+first training step is called, and nothing but the imports that any training with transformers needs. Medians, as
+one JSON line.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+IMPORTS = """
+import torch, datasets
+from transformers import AutoTokenizer, Trainer
+from transformers.models.bert import BertForSequenceClassification
+"""
+TRAINING = """
+import os, sys
+from uegr.training.engine import RobustTrainer
+RobustTrainer.training_step = lambda *args, **kwargs: os._exit(0)
+from uegr.cli import main
+main()
+"""
+
+
+def seconds(code: str, *arguments: str) -> float:
+    """Wall time of a fresh interpreter that runs the code."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dataset", default="imdb")
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+
+    def started() -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            wanted = ["--dataset", options.dataset, "--model", options.model, "--method", "uegr"]
+            return seconds(TRAINING, "train", *wanted, "--output", f"{folder}/run", "--quiet")
+
+    first = started()
+    turns = [(started(), seconds(IMPORTS)) for _ in range(options.rounds)]
+    whole, imports = (statistics.median(times) for times in zip(*turns, strict=True))
+    own = statistics.median(one - other for one, other in turns)
+    result = {"first": first, "second": whole, "imports": imports, "beyond_imports": own}
+    result = {name: round(value, 2) for name, value in result.items()}
+    print(json.dumps(result | {"dataset": options.dataset, "model": options.model, "rounds": options.rounds}))
+
+
+if __name__ == "__main__":
+    main()
