@@ -108,13 +108,13 @@ def load_model(config: RunConfig, data: Data) -> Any:
         "dtype": options.dtype,
     }
     card = models.cards().get(options.name)
-    if card is not None and card.architecture is not None:
+    if card is not None and card.scratch:
         from uegr.data.vocabulary import vocabulary
 
         if options.lora:
             raise InputError(f"lora adapts a pretrained model, and {options.name} is trained from scratch")
         words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)
-        return models.build(card.architecture, words, vectors=options.vectors, **head, **options.settings)
+        return models.build(card.name, words, vectors=options.vectors, **head, **options.settings)
     if options.vectors or options.settings:
         raise InputError(f"vectors and settings are for models without pretraining, and {options.name} has it")
     loaded = models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
@@ -209,7 +209,7 @@ def usual_rate(config: RunConfig, loaded: Any) -> float:
     """The learning rate where none is said."""
     if config.model.lora:
         return LORA_RATE
-    return SCRATCH_RATE if loaded.card is not None and loaded.card.architecture is not None else PRETRAINED_RATE
+    return SCRATCH_RATE if loaded.card is not None and loaded.card.scratch else PRETRAINED_RATE
 
 
 def scorer(data: Data) -> Callable[[Any], dict[str, float]]:

@@ -9,6 +9,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from uegr.errors import InputError, did_you_mean
+from uegr.models import mtdnn  # noqa: F401  registers it with the Auto classes
 from uegr.models import vectors as word_vectors
 from uegr.models.bilstm import BiLSTMConfig, BiLSTMForSequenceClassification
 from uegr.models.card import cards

@@ -44,7 +44,9 @@ class Card(BaseModel):
     sources: tuple[Source, ...] = ()
     hub: str | None = None
     origin: str | None = None  # what the weights in the packages are called on the hub, for the cards of runs
-    architecture: Literal["bilstm", "textcnn", "texthan"] | None = None  # trained from scratch
+    architecture: Literal["bilstm", "textcnn", "texthan", "mtdnn"] | None = (
+        None  # made here: it has no weights to fetch
+    )
 
     @model_validator(mode="after")
     def one_origin(self) -> "Card":
@@ -52,6 +54,11 @@ class Card(BaseModel):
         if sum(origins) != 1:
             raise ValueError("expected exactly one of sources, hub and architecture")
         return self
+
+    @property
+    def scratch(self) -> bool:
+        """Nothing of it is pretrained; mtdnn's encoder is."""
+        return self.architecture not in (None, "mtdnn")
 
 
 @cache

@@ -36,7 +36,8 @@ def fetch(name: str, notice: Notice = silent) -> Path:
     """
     chosen = card(name)
     if chosen.architecture:
-        raise InputError(f"{name} is trained from scratch: there is nothing to fetch")
+        kind = "is trained from scratch" if chosen.scratch else "takes the weights of its encoder"
+        raise InputError(f"{name} {kind}: there is nothing to fetch")
     if chosen.hub:
         return from_hub(chosen, notice)
     refusals = []

@@ -74,8 +74,10 @@ def locate(name: str) -> Place:
     """A card first, then a folder, then the hub."""
     if name in cards():
         card = cards()[name]
-        if card.architecture:
+        if card.scratch:
             raise InputError(f"{name} is trained from scratch and has no weights to load; make one with build")
+        if card.architecture:
+            raise InputError(f"{name} is made for several data sets, as in --model {name} --dataset cola,sst2")
         if card.hub:
             return hub(card.hub, card)
         from uegr.models.download import fetch
@@ -144,22 +146,23 @@ def head(
     config.problem_type = problem_type or ("single_label_classification" if len(names) > 1 else None)
 
 
-def weights(path: str, config: PreTrainedConfig, seed: int, **options: Any) -> PreTrainedModel:
-    """The classifier; only its head (or pooler) may be new or of another size, everything else must be in the file."""
+def weights(path: str, config: PreTrainedConfig, seed: int, *, bare: bool = False, **options: Any) -> PreTrainedModel:
+    """The classifier, or its `bare` encoder; only a head or pooler may be new or of another size."""
     import torch
-    from transformers import AutoModelForSequenceClassification
+    from transformers import AutoModel, AutoModelForSequenceClassification
 
+    kind = AutoModel if bare else AutoModelForSequenceClassification
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model: PreTrainedModel
-        model, report = AutoModelForSequenceClassification.from_pretrained(
+        model, report = kind.from_pretrained(
             path, config=config, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
-    prefix = f"{model.base_model_prefix}."
+    prefix = "" if bare else f"{model.base_model_prefix}."
     wanting = {
         key if isinstance(key, str) else key[0] for kind in ("missing_keys", "mismatched_keys") for key in report[kind]
     }
-    wanting = {key for key in wanting if key.startswith(prefix) and ".pooler." not in key}
+    wanting = {key for key in wanting if key.startswith(prefix) and "pooler" not in key.split(".")}
     if wanting:
         raise InputError(
             f"the weights of {path} do not fit its configuration: {len(wanting)} tensors are missing or of another "

@@ -1,0 +1,73 @@
+"""An MT-DNN over a pretrained encoder: built(tasks, encoder="minilm", steps=5)."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+
+from uegr.errors import InputError, did_you_mean
+from uegr.models.card import DEFAULT, cards
+from uegr.models.huggingface import Loaded, bound, locate, pad, precision, quiet, refused, weights
+from uegr.models.mtdnn import MTDNNConfig, MTDNNForSequenceClassification, Task
+
+SETTINGS = ("steps", "prediction_dropout", "dropout")
+
+
+def built(
+    tasks: Sequence[Task],
+    *,
+    encoder: str = DEFAULT,
+    seed: int = 0,
+    attention: str | None = None,
+    dtype: str | torch.dtype | None = None,
+    trust_remote_code: bool = False,
+    **settings: Any,
+) -> Loaded:
+    """The encoder with a fresh head for each task, drawn from `seed`."""
+    for setting in settings:
+        if setting not in SETTINGS:
+            raise InputError(f"mtdnn has no setting {setting}; {did_you_mean(setting, ('encoder', *SETTINGS))}")
+    place = locate(encoder)
+    source = {"trust_remote_code": trust_remote_code, "local_files_only": place.local}
+    with quiet(), refused(encoder):
+        config = AutoConfig.from_pretrained(place.path, **source)
+        refuse_decoder(config, encoder)
+        tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
+        body = weights(
+            place.path, config, seed, bare=True, attn_implementation=attention, dtype=precision(dtype), **source
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = MTDNNForSequenceClassification(configuration(body.config, tokenizer, tasks, settings), body)
+    model.to(precision(dtype)).train(False)  # type: ignore[arg-type]
+    pad(model, tokenizer, encoder)
+    bound(model, tokenizer, place.card)
+    return Loaded(model, tokenizer, "mtdnn", cards()["mtdnn"])
+
+
+def configuration(
+    encoder: PreTrainedConfig, tokenizer: Any, tasks: Sequence[Task], settings: dict[str, Any]
+) -> MTDNNConfig:
+    """The model's configuration around its encoder's."""
+    own = {key: value for key, value in encoder.to_dict().items() if not key.startswith(("_", "transformers_"))}
+    separator = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
+    return MTDNNConfig(encoder=own, tasks=[tuple(task) for task in tasks], sep_token_id=separator, **settings)
+
+
+def refuse_decoder(config: PreTrainedConfig, name: str) -> None:
+    """The first token of a decoder has read nothing, and XLNet sums up at the last."""
+    if type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise InputError(f"expected an encoder such as minilm for mtdnn, got {name}, a {config.model_type}")
+
+
+def settings_of() -> dict[str, Any]:
+    """What mtdnn can be told, with its defaults.
+
+    >>> settings_of()
+    {'encoder': 'minilm', 'steps': 5, 'prediction_dropout': 0.1, 'dropout': 0.1}
+    """
+    known = inspect.signature(MTDNNConfig).parameters
+    return {"encoder": DEFAULT, **{name: known[name].default for name in SETTINGS}}
