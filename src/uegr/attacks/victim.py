@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uegr.attacks.search import Input
-from uegr.attacks.shortcut import first_token_only
+from uegr.attacks.shortcut import shortened
 from uegr.errors import InputError
 
 DECIMALS = 4  # of the logits: the same text in another batch differs by some 1e-6, and equals must stay equal
@@ -44,7 +44,7 @@ class Victim:
         lengths = np.array([len(ids) for ids in encoded["input_ids"]])
         order = np.argsort(-lengths, kind="stable")
         found = np.empty((len(texts), self.model.config.num_labels))
-        with evaluating(self.model), first_token_only(self.model):
+        with evaluating(self.model), shortened(self.model):
             for batch in self.divided(order, lengths):
                 found[batch] = self.forward({name: [rows[i] for i in batch] for name, rows in encoded.items()})
         return found
