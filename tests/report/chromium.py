@@ -60,7 +60,7 @@ class Browser:
 
     def until(self, expression: str, seconds: float = 60) -> None:
         limit = time.monotonic() + seconds
-        while not self.run(expression):
+        while not self.run(f"Boolean({expression})"):
             if time.monotonic() > limit:
                 raise TimeoutError(f"not within {seconds} s: {expression}")
             time.sleep(0.02)

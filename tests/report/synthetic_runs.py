@@ -143,7 +143,7 @@ def result(dataset: str, method: str, seed: int, bonus: float = 0.0, **options: 
             "torch": "2.13.0",
             "transformers": "5.22.2",
         },
-        "command": f"uegr train --method {method} --model {options.get('model', 'minilm')} --dataset {dataset} --seed {seed}",
+        "command": f"uegr train --method {method} --dataset {dataset} --seed {seed}",
         "evaluation": measured,
         "attacks": {
             f"pwws on {dataset}": {

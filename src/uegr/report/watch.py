@@ -26,10 +26,8 @@ def written(folder: Path | str) -> Iterator[tuple[str, int, int]]:
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith((".", "checkpoint-")):
                     yield from written(entry.path)
-            elif (
-                entry.name in (RESULT, CONFIG, GRID, FAILURE)
-                or (entry.name.endswith(".jsonl")
-                and "attacks" in entry.path)
+            elif entry.name in (RESULT, CONFIG, GRID, FAILURE) or (
+                entry.name.endswith(".jsonl") and "attacks" in entry.path
             ):
                 status = entry.stat()
                 yield entry.path, status.st_mtime_ns, status.st_size

@@ -38,12 +38,13 @@ const recall = (key) => { try { return sessionStorage.getItem(key); } catch { re
 
 document.querySelectorAll("form[data-filters]").forEach((form) => {
   const rows = [...document.getElementById(form.dataset.filters).tBodies[0].rows];
+  const names = new Map(rows.map((row) => [row, [...row.cells].slice(0, 3).map((cell) => cell.textContent).join(" ").toLowerCase()]));
   const fields = [...form.querySelectorAll("[data-key]")];
   const apply = () => {
     let seen = 0;
     for (const row of rows) {
       row.hidden = !fields.every(({ dataset, value }) => dataset.key === "text"
-        ? value.toLowerCase().split(/\s+/).every((word) => row.textContent.toLowerCase().includes(word))
+        ? value.toLowerCase().split(/\s+/).every((word) => names.get(row).includes(word))
         : !value || row.dataset[dataset.key] === value);
       seen += !row.hidden;
     }
