@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def main() -> None:
     options = parsed()
-    if options.as_peer:
-        print(json.dumps(textattack_pwws(Path(options.as_peer))))
-        return
     import torch
 
     torch.set_num_threads(options.threads)
+    if options.as_peer:
+        print(json.dumps(textattack_pwws(Path(options.as_peer))))
+        return
     model, tokenizer = subject(options)
     sentences = test_sentences(options.examples)
     found: dict[str, Any] = {"examples": len(sentences), "threads": options.threads, "torch": torch.__version__}
@@ -45,7 +46,7 @@ def main() -> None:
         genetic = compared(model, tokenizer, few, "genetic", "genetic", {"population": 60, "iterations": 40})
         found["genetic"] = {"examples": len(few)} | genetic
     if options.peer:
-        found["peer"] = against_peer(options.peer, model, tokenizer, sentences)
+        found["peer"] = against_peer(options, model, tokenizer, sentences)
     print(json.dumps(found) if options.json else table(found))
 
 
@@ -78,6 +79,7 @@ def fine_tune(model: Any, tokenizer: Any, rows: int, batch: int = 32) -> None:
 
     from uegr import data
 
+    torch.manual_seed(0)
     train = data.load("snippets").splits["train"].shuffle(seed=0).select(range(rows))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     model.train()
@@ -160,7 +162,9 @@ def sequential(
     return {"found": found, "seconds": time.perf_counter() - start, "queries": asked}
 
 
-def against_peer(python: str, model: Any, tokenizer: Any, sentences: list[tuple[str, int]]) -> dict[str, Any]:
+def against_peer(
+    options: argparse.Namespace, model: Any, tokenizer: Any, sentences: list[tuple[str, int]]
+) -> dict[str, Any]:
     """TextAttack in its own interpreter, and our greedy reading of the same attack."""
     from uegr.attacks import Victim, attack, load_surface
 
@@ -171,7 +175,7 @@ def against_peer(python: str, model: Any, tokenizer: Any, sentences: list[tuple[
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         (Path(folder) / "sentences.json").write_text(json.dumps(sentences))
-        command = [python, __file__, "--as-peer", folder]
+        command = [options.peer, __file__, "--as-peer", folder, "--threads", str(options.threads)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NLTK_DATA": str(nltk_data())})
     if done.returncode:
         sys.exit(f"the peer failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
@@ -206,7 +210,7 @@ def textattack_pwws(folder: Path) -> dict[str, Any]:
     kinds = [type(result).__name__ for result in results]
     wrong, flipped = kinds.count("SkippedAttackResult"), kinds.count("SuccessfulAttackResult")
     return {
-        "version": textattack.__version__ if hasattr(textattack, "__version__") else "",
+        "version": version("textattack"),
         "seconds": seconds,
         "accuracy_before": 1 - wrong / len(kinds),
         "accuracy_after": 1 - (wrong + flipped) / len(kinds),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import yaml
-
 from tiny_grid import grid_file, run
+
 from uegr.benchmark.grid import Grid, read_grid
 from uegr.benchmark.plan import cells_of, printed_by_name
 from uegr.errors import InputError
@@ -32,9 +32,12 @@ MISTAKES = {
     "an attack twice": ({"measure": {"attacks": ["pwws", "pwws"]}}, "expected each attack once"),
     "an entry twice": ({"methods": ["uegr", "uegr"]}, "got uegr twice; give one of them a label"),
     "no methods": ({"methods": []}, "methods: tuple should have at least 1 item"),
+    "a negative seed": ({"seeds": [-1]}, "seeds.0: input should be greater than or equal to 0, got -1"),
+    "no seeds": ({"seeds": 0}, "seeds: tuple should have at least 1 item"),
     "unknown scale": ({"scales": {"huge": {}}}, "unknown scale huge; choose one of: full, laptop, smoke"),
     "unknown key of a scale": ({"scales": {"full": {"seed": 3}}}, "a scale has no key seed; did you mean seeds?"),
     "a scale that changes the title": ({"scales": {"full": {"title": "x"}}}, "a scale has no key title"),
+    "an unknown label left out": ({"leave_out": [{"method": "vanila"}]}, "no method vanila; did you mean vanilla?"),
     "no path": ({"vary": {"epsilon": [1]}}, "expected section.key, such as method.epsilon, got 'epsilon'"),
     "nothing to vary": ({"vary": {"method.epsilon": 3}}, "expected a list of values, or pairs"),
     "unknown method": ({"methods": ["uger"]}, "unknown method uger; did you mean uegr?"),
@@ -96,6 +99,13 @@ def test_options_go_to_the_methods_that_have_them_and_what_is_the_same_is_run_on
     rat = [("rat", seed, epsilon) for seed in (0, 1) for epsilon in (0.1, 1)]
     assert found == [*rat, ("vanilla", 0, None), ("vanilla", 1, None)]
     assert {tuple(cell.varied) for cell in cells if cell.called["method"] == "vanilla"} == {()}
+
+
+def test_combinations_are_left_out() -> None:
+    out = [{"model": "minilm", "method": "rat"}, {"dataset": "snippets", "method": "uegr"}]
+    cells = cells_of(grid(methods=["vanilla", "rat", "uegr"], models=["minilm", "bilstm"], leave_out=out))
+    found = [(cell.called["model"], cell.called["method"]) for cell in cells]
+    assert found == [("minilm", "vanilla"), ("bilstm", "vanilla"), ("bilstm", "rat")]
 
 
 def test_two_labels_for_one_run_are_a_mistake() -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tiny_grid import command, grid_file, run
+
 from tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here
 from uegr.benchmark.cells import Work, is_complete, journal
@@ -82,7 +82,9 @@ def survive(work: Work, cells: list[Cell], kills: int, start: Callable[[], int],
 
 
 def test_killed_three_times(home: Path, tmp_path: Path) -> None:
-    file = grid_file(tmp_path, home, methods=["vanilla", "rdrop"], seeds=2, shared={"training": SAVING}, measure=MEASURE)
+    file = grid_file(
+        tmp_path, home, methods=["vanilla", "rdrop"], seeds=2, shared={"training": SAVING}, measure=MEASURE
+    )
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
     survive(work, cells, 3, lambda: forked(work, cells), (0.3, 3.0))
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import yaml
-
 from tiny_grid import grid_file, run
+
 from tiny_run import data_folder, model_folder
 from uegr.benchmark.cells import journal
 from uegr.benchmark.live import estimates
@@ -147,7 +147,9 @@ def test_dry_run_writes_nothing_and_estimates_from_finished_cells(finished: tupl
 def test_estimates_fall_back_on_cells_with_less_in_common() -> None:
     class Known:
         def __init__(self, *names: str) -> None:
-            self.config = {axis: {"name": name} for axis, name in zip(("dataset", "model", "method"), names, strict=True)}
+            self.config = {
+                axis: {"name": name} for axis, name in zip(("dataset", "model", "method"), names, strict=True)
+            }
 
     cells: Any = [Known("a", "x", "m"), Known("a", "x", "n"), Known("a", "y", "m"), Known("b", "y", "m")]
     done = {"state": "done", "seconds": 10.0}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-
 from tiny_grid import grid_file, run
+
 from tiny_run import data_folder, model_folder
 from uegr.benchmark import run as run_module
 from uegr.benchmark.search import validation_score

@@ -118,8 +118,7 @@ def run_on_ray(
 ) -> None:
     """Every cell as a Ray task; the tasks of a node that dies run again elsewhere, from the last checkpoint."""
     ray = connected(address)
-    resources = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": RETRIES, "max_calls": 1}
-    task = ray.remote(**resources)(on_a_node)
+    task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)(on_a_node)
     pending = {task.remote(work, cell, os.getcwd()): cell for cell in cells}
     while pending:
         for reference in ray.wait(list(pending), num_returns=1)[0]:

@@ -5,7 +5,7 @@ The file says the paper's setting; `scales` override it, so that the same file r
 """
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -55,12 +55,18 @@ class Entry(Strict):
     model: dict[str, Any] = Field(default_factory=dict)
     dataset: dict[str, Any] = Field(default_factory=dict)
     training: dict[str, Any] = Field(default_factory=dict)
+    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     search: Search | None = None
 
     @model_validator(mode="before")
     @classmethod
     def from_name(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("vary", mode="before")
+    @classmethod
+    def listed(cls, value: Any) -> Any:
+        return varied(value)
 
     @property
     def called(self) -> str:
@@ -131,8 +137,9 @@ class Grid(Strict):
     methods: tuple[Entry, ...] = Field(min_length=1)
     models: tuple[Entry, ...] = (Entry(name="minilm"),)
     datasets: tuple[Entry, ...] = Field(min_length=1)
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    leave_out: tuple[dict[Literal["method", "model", "dataset"], str], ...] = ()  # combinations the paper has not
     measure: Measure = Measure()
     search: Search | None = None
     processes: int = Field(1, ge=1)  # that train one cell together, by torchrun
@@ -147,7 +154,7 @@ class Grid(Strict):
     @field_validator("vary", mode="before")
     @classmethod
     def listed(cls, value: Any) -> Any:
-        return {dotted(key): values_of(values) for key, values in value.items()} if isinstance(value, dict) else value
+        return varied(value)
 
     @model_validator(mode="after")
     def said_once(self) -> "Grid":
@@ -155,7 +162,16 @@ class Grid(Strict):
             names = [entry.called for entry in axis]
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"expected every entry once, got {twice[0]} twice; give one of them a label")
+        axes = {"method": self.methods, "model": self.models, "dataset": self.datasets}
+        for name, label in (pair for combination in self.leave_out for pair in combination.items()):
+            if label not in (known := [entry.called for entry in axes[name]]):
+                raise ValueError(f"leave_out: no {name} {label}; {did_you_mean(label, known)}")
         return self
+
+
+def varied(value: Any) -> Any:
+    """Settings with the values that they take."""
+    return {dotted(key): values_of(values) for key, values in value.items()} if isinstance(value, dict) else value
 
 
 def values_of(values: Any) -> Any:

@@ -55,20 +55,28 @@ def cells_of(grid: Grid) -> list[Cell]:
     check_options(grid)
     check_names(grid)
     cells: dict[str, Cell] = {}
-    for dataset, model, method in itertools.product(grid.datasets, grid.models, grid.methods):
-        for varied in points(grid, method):
-            for seed in grid.seeds:
-                cell = made(grid, dataset, model, method, varied, seed)
+    for dataset, model, method in combinations(grid):
+        for varied in points(grid, dataset, model, method):
+            for cell in seeded(grid, dataset, model, method, varied):
                 other = cells.setdefault(cell.name, cell)
                 if other.title != cell.title:
                     raise InputError(f"{other.title} and {cell.title} are the same run; leave out one of them")
     return list(cells.values())
 
 
-def points(grid: Grid, method: Entry) -> Iterator[dict[str, Any]]:
-    """The combinations of varied settings that mean something for a method."""
-    keys = [key for key in grid.vary if not key.startswith("method.") or key[7:] in options_of(method)]
-    for values in itertools.product(*(grid.vary[key] for key in keys)):
+def combinations(grid: Grid) -> Iterator[tuple[Entry, Entry, Entry]]:
+    """Data set, model and method, without what is left out."""
+    for dataset, model, method in itertools.product(grid.datasets, grid.models, grid.methods):
+        called = {"dataset": dataset.called, "model": model.called, "method": method.called}
+        if not any(one.items() <= called.items() for one in grid.leave_out):
+            yield dataset, model, method
+
+
+def points(grid: Grid, dataset: Entry, model: Entry, method: Entry) -> Iterator[dict[str, Any]]:
+    """The combinations of varied settings that mean something for a method; an entry's own win over the grid's."""
+    vary = grid.vary | dataset.vary | model.vary | method.vary
+    keys = [key for key in vary if not key.startswith("method.") or key[7:] in options_of(method)]
+    for values in itertools.product(*(vary[key] for key in keys)):
         yield dict(zip(keys, values, strict=True))
 
 
@@ -81,37 +89,48 @@ def check_options(grid: Grid) -> None:
     known = {option for method in grid.methods for option in options_of(method)}
     parts = [grid.shared.method, *(entry.method for entry in (*grid.models, *grid.datasets))]
     said = [key for part in parts for key in part]
-    chosen = (*grid.vary, *(grid.search.space if grid.search else ()))
+    entries = (*grid.methods, *grid.models, *grid.datasets)
+    chosen = [
+        *grid.vary,
+        *(grid.search.space if grid.search else ()),
+        *(key for entry in entries for key in entry.vary),
+    ]
     said += [key[7:] for key in chosen if key.startswith("method.")]
     for key in said:
         if key not in known:
             raise InputError(f"no method of the grid has an option {key}; {did_you_mean(key, known)}")
 
 
-def made(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict[str, Any], seed: int) -> Cell:
-    """The cell of one combination."""
-    settings = settings_of(grid, dataset, model, method, varied)
-    search = searched(grid, method)
-    measure = json.loads(grid.measure.model_dump_json())
+def seeded(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict[str, Any]) -> Iterator[Cell]:
+    """The cells of one combination, which differ by their seeds."""
+    settings, search = settings_of(grid, dataset, model, method, varied), searched(grid, method)
     entries = {"dataset": dataset, "model": model, "method": method}
     called = {axis: entry.called for axis, entry in entries.items()}
+    resolved = checked(settings, " · ".join(called.values()))
+    measure = json.loads(grid.measure.model_dump_json())
+    for seed in grid.seeds:
+        config = settings | {"seed": seed}
+        digits = identity(resolved | {"seed": seed}, search, grid.processes)
+        yield Cell(
+            name=f"{RunConfig(**config).label()}-{digits}",
+            config=config,
+            called=called | {"seed": seed},
+            varied=varied,
+            stands_for={axis: entry.stands_for for axis, entry in entries.items() if entry.stands_for},
+            measure=measure,
+            search=search,
+            processes=grid.processes,
+        )
+
+
+def checked(settings: Settings, where: str) -> dict[str, Any]:
+    """Everything spelt out; a setting that cannot be is said with the cell that it is of."""
     try:
-        config = RunConfig(**settings, seed=seed)
-        resolved = config.resolved()
+        return RunConfig(**settings).resolved()
     except ValidationError as error:
-        raise InputError(f"{' · '.join(called.values())}: {described(error)}") from None
+        raise InputError(f"{where}: {described(error)}") from None
     except InputError as error:
-        raise InputError(f"{' · '.join(called.values())}: {error}") from None
-    return Cell(
-        name=f"{config.label()}-{identity(resolved, search, grid.processes)}",
-        config=settings | {"seed": seed},
-        called=called | {"seed": seed},
-        varied=varied,
-        stands_for={axis: entry.stands_for for axis, entry in entries.items() if entry.stands_for},
-        measure=measure,
-        search=search,
-        processes=grid.processes,
-    )
+        raise InputError(f"{where}: {error}") from None
 
 
 def settings_of(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: Mapping[str, Any]) -> Settings:

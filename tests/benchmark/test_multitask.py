@@ -1,0 +1,177 @@
+"""A run over several data sets: trained by any method, each head scored on its own, resumed to the bit."""
+
+import gzip
+import json
+import random
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from tiny_run import data_folder, model_folder, sentences
+from uegr import cli
+from uegr.benchmark.attack import attack_run
+from uegr.benchmark.export import export_onnx
+from uegr.benchmark.measure import Finished, measure
+from uegr.benchmark.predict import predict_lines
+from uegr.benchmark.run import split_scores, train
+from uegr.errors import InputError
+from uegr.training.callbacks import MetricsFile
+from uegr.training.config import RunConfig
+
+COLUMNS = {"likeness": ("text", "pair", "label"), "stsb": ("sentence1", "sentence2", "label")}
+TELLING = ("fine", "great", "poor", "awful")
+
+
+def pairs(count, seed):
+    """(text, pair, label, number): whether the same telling word is in both, and how often it is."""
+    draw = random.Random(seed)
+    rows = []
+    for number, (text, _) in enumerate(sentences(count, seed)):
+        word, same = draw.choice(TELLING), number % 2
+        other = word if same else draw.choice([one for one in TELLING if one != word])
+        rows.append((f"{text} {word}", f"the {other} film", ("different", "same")[same], 1.0 + 3 * same))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Texts with two labels, pairs with two labels, pairs with a number, and a tiny encoder."""
+    folder = tmp_path_factory.mktemp("multitask")
+    model_folder(folder / "model")
+    data_folder(folder / "opinions", train=60, other=16)
+    for kind, column in (("likeness", 2), ("stsb", 3)):  # a card knows that its labels are numbers
+        (folder / kind).mkdir()
+        for seed, (split, count) in enumerate({"train": 42, "validation": 12, "test": 12}.items()):
+            lines = [
+                json.dumps(dict(zip(COLUMNS[kind], (r[0], r[1], r[column]), strict=True))) for r in pairs(count, seed)
+            ]
+            with gzip.open(folder / kind / f"{split}.jsonl.gz", "wt") as file:
+                file.write("\n".join(lines))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UEGR_DATA", str(folder))
+        yield folder
+
+
+def configuration(home, method="vanilla", sets=("opinions", "likeness", "stsb"), model=None, **training):
+    options = {"name": "mtdnn", "settings": {"encoder": str(home / "model"), "steps": 2}} | (model or {})
+    return RunConfig(
+        method={"name": method} if method in ("vanilla", "sam") else {"name": method, "epsilon": 0.01},
+        model=options,
+        dataset={"name": ",".join(name if name == "stsb" else str(home / name) for name in sets)},
+        training={"batch_size": 8, "epochs": 2, "learning_rate": 0.01, "checkpoint_steps": 7, **training},
+        seed=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(home):
+    train(configuration(home, epochs=5), home / "run", quiet=True)
+    return home / "run"
+
+
+def test_every_head_is_scored_on_its_own_data(finished, home):
+    result = json.loads((finished / "result.json").read_text())
+    assert list(result["scores"]) == [
+        f"{task} {split}" for task in ("opinions", "likeness", "stsb") for split in ("validation", "test")
+    ]
+    assert result["scores"]["opinions test"]["accuracy"] > 0.8
+    assert set(result["scores"]["stsb test"]) == {"pearson", "spearman", "n"}
+    assert {name: task["kind"] for name, task in result["tasks"].items()} == {
+        "opinions": "single",
+        "likeness": "pair",
+        "stsb": "regression",
+    }
+    assert result["training"]["rows_of"] == {"opinions": 60, "likeness": 42, "stsb": 42}
+    assert result["training"]["steps"] == 5 * (8 + 6 + 6)  # the last batch of each is filled
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    assert any("eval_likeness_accuracy" in line for line in lines)
+    means = [line["eval_mean"] for line in lines if "eval_mean" in line]
+    assert len(means) == 5
+    card = (finished / "README.md").read_text()
+    assert "| stsb validation | pearson |" in card
+    assert "different, same" in card
+
+
+def test_the_saved_run_scores_as_it_did(finished):
+    from uegr.benchmark.multitask import of_task
+
+    result = json.loads((finished / "result.json").read_text())
+    whole = Finished(finished)
+    for task in result["tasks"]:
+        one = of_task(whole, task)
+        config = RunConfig(**result["config"])
+        again = split_scores(one.data(), "test", one, config)
+        assert again == pytest.approx(result["scores"][f"{task} test"], abs=1e-6)
+
+
+def test_evaluate_attack_and_predict_take_the_right_head(finished, home, capsys):
+    figures = measure(finished, datasets=[], quiet=True)
+    assert {"opinions accuracy", "likeness accuracy", "stsb pearson"} <= set(figures["clean"])
+    assert set(figures["perturbation"]) == {"fgm opinions", "fgm likeness"}
+    assert "fgm within" in (finished / "README.md").read_text()
+    code = CliRunner().invoke(cli.app, ["evaluate", str(finished), "--quiet"])
+    assert code.exit_code == 0
+    summary = attack_run(finished, attack="deepwordbug", examples=4, dataset="likeness", quiet=True).summary
+    assert summary.examples == 4
+    with pytest.raises(InputError, match="the run has the tasks opinions, likeness, stsb; name one of them"):
+        attack_run(finished, attack="deepwordbug", examples=4, quiet=True)
+    capsys.readouterr()
+    predict_lines(finished, source=None, texts=["a great film", "awful"], output=None, task="opinions")
+    answers = [json.loads(line)["label"] for line in capsys.readouterr().out.splitlines()]
+    assert answers == ["good", "bad"]
+    predict_lines(finished, source="stsb", texts=None, output=None, split="test")
+    assert [set(json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [{"row", "value"}] * 12
+
+
+def test_what_needs_one_task_says_so(finished):
+    with pytest.raises(InputError, match="the run has the tasks"):
+        predict_lines(finished, source=None, texts=["x"], output=None)
+    with pytest.raises(InputError, match="the run has no task opinion; did you mean opinions"):
+        predict_lines(finished, source=None, texts=["x"], output=None, task="opinion")
+    with pytest.raises(InputError, match="several tasks cannot be exported"):
+        export_onnx(finished)
+
+
+@pytest.mark.parametrize("method", ["rat", "freelb", "sam", "uegr"])
+def test_methods_train_it(home, tmp_path, method):
+    result = train(configuration(home, method, max_steps=8), tmp_path / "run", quiet=True)
+    assert result["training"]["steps"] == 8
+    base = load_file(home / "model" / "model.safetensors")
+    weights = load_file(tmp_path / "run" / "model.safetensors")
+    assert not torch.equal(
+        weights["encoder.embeddings.word_embeddings.weight"], base["bert.embeddings.word_embeddings.weight"]
+    )
+    assert all(torch.isfinite(weight).all() for weight in weights.values())
+
+
+@pytest.mark.parametrize("adapters", [None, 2])
+def test_a_resumed_run_is_the_same(home, tmp_path, monkeypatch, adapters):
+    config = configuration(home, "uegr", sets=("opinions", "likeness"), model={"lora": adapters})
+    train(config, tmp_path / "whole", quiet=True)
+
+    def stop(self, args, state, control, **kwargs):
+        if state.global_step == 20:  # in the second epoch of 14 steps, after the checkpoint of its beginning
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MetricsFile, "on_step_end", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, tmp_path / "cut", quiet=True)
+    assert train(config, tmp_path / "cut", resume=True, quiet=True)["training"]["resumed"]
+    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_what_cannot_be_trained_is_one_line_and_nothing_is_written(home, tmp_path):
+    wrong = {
+        "opinions twice": configuration(home, sets=("opinions", "opinions")),
+        "no setting step; did you mean steps": configuration(home, model={"settings": {"step": 2}}),
+        "several want --model mtdnn": configuration(home, model={"name": str(home / "model"), "settings": {}}),
+        "vectors are for models without pretraining": configuration(home, model={"vectors": "glove"}),
+    }
+    for message, config in wrong.items():
+        with pytest.raises(InputError, match=message):
+            train(config, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
