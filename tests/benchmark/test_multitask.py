@@ -60,7 +60,7 @@ def configuration(home, method="vanilla", sets=("opinions", "likeness", "stsb"),
         method={"name": method} if method in ("vanilla", "sam") else {"name": method, "epsilon": 0.01},
         model=options,
         dataset={"name": ",".join(name if name == "stsb" else str(home / name) for name in sets)},
-        training={"batch_size": 8, "epochs": 2, "learning_rate": 0.01, "checkpoint_steps": 7, **training},
+        training={"batch_size": 8, "epochs": 2, "learning_rate": 0.01, "checkpoint_steps": 9, **training},
         seed=1,
     )
 
@@ -152,7 +152,7 @@ def test_a_resumed_run_is_the_same(home, tmp_path, monkeypatch, adapters):
     train(config, tmp_path / "whole", quiet=True)
 
     def stop(self, args, state, control, **kwargs):
-        if state.global_step == 20:  # in the second epoch of 14 steps, after the checkpoint of its beginning
+        if state.global_step == 20:  # in the second epoch of 14 steps, two after a checkpoint
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -7,7 +7,7 @@ from typing import Any
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
-from uegr.benchmark import model_card, store
+from uegr.benchmark import model_card, multitask, store
 from uegr.benchmark.measure import Finished, held_out
 from uegr.evaluation.batches import labels_of, texts_of
 
@@ -28,6 +28,8 @@ def attack_run(
 ) -> Results:
     """Attack `examples` held-out rows of the run's own data set, or of another; the same rows for every run."""
     run = Finished(folder)
+    if "tasks" in run.result:  # the data set says which head
+        run, dataset = multitask.of_task(run, dataset), None
     data = run.held_out_data() if dataset is None else run.data(dataset)
     rows = held_out(data)
     chosen = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)

@@ -36,6 +36,8 @@ def export_onnx(folder: Path, output: Path | None = None) -> Exported:
     from uegr.models import export
 
     run = Finished(folder)
+    if "tasks" in run.result:
+        raise InputError("a model of several tasks cannot be exported to ONNX; train its task alone")
     export.refuse(run.model)
     path = output or folder / FILE
     if not path.parent.is_dir():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.benchmark import model_card, store
+from uegr.benchmark import model_card, multitask, store
 from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
 from uegr.training.callbacks import progress_bar
@@ -87,20 +87,23 @@ def measure(
                 tasks[name] = bar.add_task(f"{folder.name}: {name}", total=total, note="")
             bar.update(tasks[name], completed=done, total=total)
 
-        found = evaluate(
-            run.model,
-            run.tokenizer,
-            run.held_out_data(),
-            pretrained=run.pretrained() if "drift" in wanted else None,
-            shift=[*(shift_sets(run) if "shift" in wanted else ()), *datasets],
-            adversarial=None if "adversarial" in wanted else (),
-            anomaly=None if "anomaly" in wanted else (),
-            curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
-            landscape="landscape" in wanted,
-            rows=rows,
-            max_length=run.max_length,
-            progress=stage,
-        )
+        def figures_of(run: Finished, prefix: str = "") -> dict[str, Any]:
+            return evaluate(
+                run.model,
+                run.tokenizer,
+                run.held_out_data(),
+                pretrained=run.pretrained() if "drift" in wanted else None,
+                shift=[*(shift_sets(run) if "shift" in wanted else ()), *datasets],
+                adversarial=None if "adversarial" in wanted else (),
+                anomaly=None if "anomaly" in wanted else (),
+                curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
+                landscape="landscape" in wanted,
+                rows=rows,
+                max_length=run.max_length,
+                progress=lambda name, done, total: stage(prefix + name, done, total),
+            )
+
+        found = multitask.measured(run, figures_of) if "tasks" in run.result else figures_of(run)
     result = run.result | {"evaluation": found}
     store.write_json(folder / store.RESULT, result)
     model_card.write(folder, result)

@@ -98,16 +98,20 @@ def hub_name(name: str, found: Any) -> str:
     return str(hub.path) if hub is not None else name
 
 
-def base_card(result: dict[str, Any]) -> models.Card | None:
-    """The alias that training began with; a multi-task model names its encoder."""
+def base_of(result: dict[str, Any]) -> str:
+    """What training began with; a multi-task model names its encoder."""
     options = result["config"]["model"]
-    name = options["settings"].get("encoder", models.DEFAULT) if "tasks" in result else options["name"]
-    return models.cards().get(name)
+    return str(options["settings"].get("encoder", models.DEFAULT) if "tasks" in result else options["name"])
+
+
+def base_card(result: dict[str, Any]) -> models.Card | None:
+    """The card of the alias that training began with."""
+    return models.cards().get(base_of(result))
 
 
 def base_name(result: dict[str, Any]) -> str | None:
     """The base model's name on the hub; None for a folder, whose name says nothing elsewhere."""
-    found, name = base_card(result), result["config"]["model"]["name"]
+    found, name = base_card(result), base_of(result)
     if found is not None:
         return found.hub or found.origin
     return name if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) and not Path(name).exists() else None

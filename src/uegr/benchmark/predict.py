@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
+from uegr.benchmark import multitask
 from uegr.benchmark.measure import Finished
 from uegr.errors import InputError
 from uegr.evaluation.batches import texts_of
@@ -23,9 +24,15 @@ def predict_lines(
     split: str | None = None,
     text_column: str | None = None,
     pair_column: str | None = None,
+    task: str | None = None,
 ) -> None:
-    """Classify texts, or the rows of a file, to `output` or standard output."""
+    """Classify texts, or the rows of a file, to `output` or standard output; `task` is a head of a multi-task run."""
     run = Finished(folder)
+    if "tasks" in run.result:
+        own = [name for name, found in run.result["tasks"].items() if source in (name, found["dataset"])]
+        run = multitask.of_task(run, task or next(iter(own), None))
+    elif task is not None:
+        raise InputError(f"expected a run of several tasks for task {task}, got one; leave it out")
     rows = texts if texts is not None else source_texts(str(source), split, text_column, pair_column)
     lines = [json.dumps(entry, ensure_ascii=False) for entry in answers(run, rows)]
     if output is None:

@@ -29,6 +29,10 @@ def train(
 
     `development` is for a search, which must not see test rows: the run then has training and validation rows only.
     """
+    if config.model.name == "mtdnn":
+        from uegr.benchmark import multitask
+
+        return multitask.train(config, folder, resume=resume, quiet=quiet, development=development)
     resolved = config.resolved()
     store.check_folder(folder, resolved, resume)
     if store.is_done(folder):
@@ -75,6 +79,8 @@ def tokenised_splits(config: RunConfig, data: Data, loaded: Any) -> tuple[Any, A
 def load_data(config: RunConfig) -> Data:
     """The rows to train and validate on; a validation split is held out where there is none."""
     options = config.dataset
+    if "," in options.name and config.model.name != "mtdnn" and not Path(options.name).exists():
+        raise InputError(f"expected one data set, got {options.name}; several want --model mtdnn")
     data = data_room.load(options.name, labelled=True, **options.reading())
     if "train" not in data.splits:
         raise InputError(
@@ -140,15 +146,13 @@ def make_trainer(
     config: RunConfig, folder: Path, data: Data, loaded: Any, splits: tuple[Any, Any], quiet: bool
 ) -> tuple[Any, Any]:
     """The trainer and its progress bar."""
-    from transformers import DataCollatorWithPadding, PrinterCallback
-    from transformers.utils import logging
+    from transformers import DataCollatorWithPadding
 
     from uegr.training.augment import Augment
     from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
     from uegr.training.engine import RobustTrainer
 
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    quieten()
     bar = ShowProgress(f"{config.method.get('name', 'uegr')} · {config.model.name} · {data.name}", quiet)
     callbacks: list[Any] = [bar, MetricsFile(folder / store.METRICS)]
     if config.training.select == "best" or config.training.patience:
@@ -166,11 +170,26 @@ def make_trainer(
         callbacks=callbacks,
         method=config.make_method(),
     )
-    trainer.remove_callback(PrinterCallback)  # it prints to standard output, which belongs to --json
+    without_printing(trainer)
     for callback in callbacks:
         if isinstance(callback, KeepBest | Augment):
             callback.trainer = trainer
     return trainer, bar
+
+
+def quieten() -> None:
+    """transformers speaks only when something is wrong."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def without_printing(trainer: Any) -> None:
+    """transformers prints its logs to standard output, which belongs to --json."""
+    from transformers import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
 
 
 def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
@@ -236,11 +255,8 @@ def finish(
     """Keep the chosen weights, score them, and write result.json last."""
     if not trainer.is_world_process_zero():
         return {}
-    model = final_model(config, folder, loaded.model)
-    loaded = replace(loaded, model=model)
-    model.save_pretrained(str(folder))
-    loaded.tokenizer.save_pretrained(str(folder))
-    (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml says the same
+    loaded = replace(loaded, model=final_model(config, folder, loaded.model))
+    save(loaded, folder)
     result = {
         "config": resolved,
         "labels": data.labels,
@@ -261,6 +277,13 @@ def finish(
     store.write_json(folder / store.RESULT, result)
     store.clear_checkpoints(folder)
     return result
+
+
+def save(loaded: Any, folder: Path) -> None:
+    """Model and tokenizer, as from_pretrained reads them."""
+    loaded.model.save_pretrained(str(folder))
+    loaded.tokenizer.save_pretrained(str(folder))
+    (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml says the same
 
 
 def final_model(config: RunConfig, folder: Path, model: Any) -> Any:

@@ -44,9 +44,7 @@ class Card(BaseModel):
     sources: tuple[Source, ...] = ()
     hub: str | None = None
     origin: str | None = None  # what the weights in the packages are called on the hub, for the cards of runs
-    architecture: Literal["bilstm", "textcnn", "texthan", "mtdnn"] | None = (
-        None  # made here: it has no weights to fetch
-    )
+    architecture: Literal["bilstm", "textcnn", "texthan", "mtdnn"] | None = None  # made here, nothing to fetch
 
     @model_validator(mode="after")
     def one_origin(self) -> "Card":

@@ -127,7 +127,7 @@ class StochasticAnswer(nn.Module):
 
 
 def attended(scores: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """The mean of values (B, T, size), weighted by the softmax of scores (B, T) over the mask; over all where it is empty.
+    """The mean of values (B, T, size), weighted by the softmax of scores (B, T) over the mask, over all if empty.
 
     >>> attended(torch.zeros(1, 3), torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]])).item()
     2.0
@@ -178,7 +178,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
     def __init__(self, config: MTDNNConfig, encoder: PreTrainedModel | None = None) -> None:
         super().__init__(config)
         if encoder is None:
-            encoder = AutoModel.from_config(AutoConfig.for_model(**config.encoder))
+            encoder = AutoModel.from_config(AutoConfig.for_model(**config.encoder))  # type: ignore[no-untyped-call]
         self.encoder: PreTrainedModel = encoder
         self.has_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
         self.heads = Heads(config, encoder.config.hidden_size)
@@ -186,7 +186,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         self.post_init()  # type: ignore[no-untyped-call]
 
     def get_input_embeddings(self) -> nn.Module:
-        return self.encoder.get_input_embeddings()  # type: ignore[no-any-return]
+        return self.encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.encoder.set_input_embeddings(value)
@@ -223,7 +223,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         )
         logits = self.heads(self.reading(output, input_ids, mask.bool()), task)
         return SequenceClassifierOutput(
-            loss=None if labels is None else loss_of(logits, labels, self.config.read_tasks()[task]),
+            loss=None if labels is None else loss_of(logits, labels, self.config.read_tasks()[task]),  # type: ignore[arg-type]
             logits=logits,
             hidden_states=output.hidden_states,
         )
