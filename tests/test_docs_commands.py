@@ -25,7 +25,7 @@ from uegr.training.config import parsed, read_config
 
 @cache
 def program() -> Any:
-    cli.mount_data()
+    cli.mount()
     return typer.main.get_command(cli.app)
 
 

@@ -258,11 +258,15 @@ def fetch_model(name: Annotated[str, typer.Argument(help="An alias (`uegr list m
     typer.echo(str(folder))
 
 
-def mount_data() -> None:
-    """`uegr data list|show|check|stats`."""
+def mount() -> None:
+    """The commands that live in their own rooms: `uegr data list|show|check|stats`, `uegr benchmark`, `uegr report`."""
+    from uegr.benchmark.commands import benchmark
     from uegr.data.commands import app as data_app
+    from uegr.report.commands import report
 
     app.add_typer(data_app, name="data", help="Look at data sets: list, show, check, stats.")
+    app.command()(benchmark)
+    app.command()(report)
 
 
 def show_json(content: Any) -> None:
@@ -278,7 +282,7 @@ def main() -> None:
     warnings.filterwarnings("always", category=DataWarning)
     warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
     quieten()
-    mount_data()
+    mount()
     try:
         app()
     except InputError as error:
