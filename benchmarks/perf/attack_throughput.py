@@ -46,7 +46,7 @@ def main() -> None:
         genetic = compared(model, tokenizer, few, "genetic", "genetic", {"population": 60, "iterations": 40})
         found["genetic"] = {"examples": len(few)} | genetic
     if options.peer:
-        found["peer"] = against_peer(options, model, tokenizer, sentences)
+        found["peer"] = against_peer(options, model, tokenizer, sentences[: options.peer_examples])
     print(json.dumps(found) if options.json else table(found))
 
 
@@ -58,6 +58,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--run", help="a folder with a fine-tuned model and its tokenizer")
     parser.add_argument("--rows", type=int, default=2000, help="training rows of the quick fine-tuning")
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with textattack installed")
+    parser.add_argument("--peer-examples", type=int, help="set it against the peer on the first few sentences only")
     parser.add_argument("--as-peer", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -181,7 +182,12 @@ def against_peer(
         sys.exit(f"the peer failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     theirs = json.loads(done.stdout.strip().splitlines()[-1])
     mine = {"seconds": ours.seconds, "accuracy_before": ours.accuracy_before, "accuracy_after": ours.accuracy_after}
-    return {"speedup": theirs["seconds"] / ours.seconds, "ours": mine, "textattack": theirs}
+    return {
+        "examples": len(sentences),
+        "speedup": theirs["seconds"] / ours.seconds,
+        "ours": mine,
+        "textattack": theirs,
+    }
 
 
 def nltk_data() -> Path:
