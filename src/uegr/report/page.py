@@ -46,18 +46,18 @@ def render(
     groups = grouped(collection.runs) if groups is None else groups
     looks = plots.styles(distinct(group.method for group in groups))
     sections = drawings(groups, looks)
-    data = payload(sections)
-    scripts = [plotly(), static("page.js")] if sections else [static("page.js")]
+    library, own = plotly() if sections else "", static("page.js")
     environment = Environment(loader=PackageLoader("uegr.report"), autoescape=True, undefined=StrictUndefined)
     environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
     return environment.get_template("page.html.j2").render(
         title=title or heading(collection, groups),
         summary=summary(groups),
         refresh=refresh,
-        policy=policy(scripts),
+        policy=policy([library, own]),
         style=Markup(static("page.css")),
-        scripts=[Markup(script) for script in scripts],
-        data=Markup(data),  # escaped for a script element by `payload`
+        plotly=Markup(library),  # the packages' own files
+        script=Markup(own),
+        data=Markup(payload(sections)),  # escaped for a script element
         board=leaderboard(groups),
         glance=glance(groups),
         evidence=evidence(groups),

@@ -8,7 +8,8 @@ comparisons (Holm 1979). Of a single seed only the rows of the test set are many
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, stdev
+from functools import cache, cached_property
+from statistics import fmean
 from typing import Literal
 
 from scipy.special import stdtr, stdtrit
@@ -31,15 +32,15 @@ class Cell:
     test: Test = ""
     mark: Literal["better", "worse", ""] = ""
 
-    @property
+    @cached_property
     def mean(self) -> float:
         return fmean(self.values.values())
 
-    @property
+    @cached_property
     def deviation(self) -> float | None:
-        return stdev(self.values.values()) if len(self.values) > 1 else None
+        return deviation(list(self.values.values())) if len(self.values) > 1 else None
 
-    @property
+    @cached_property
     def interval(self) -> tuple[float | None, float | None]:
         """95%: of the mean over seeds (t), or of the one seed over its rows."""
         if self.deviation is None:
@@ -48,6 +49,17 @@ class Cell:
         return self.mean - half, self.mean + half
 
 
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; `statistics.stdev` is exact, and a hundred times slower.
+
+    >>> deviation([1.0, 2.0, 3.0])
+    1.0
+    """
+    centre = fmean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+@cache
 def quantile(n: int) -> float:
     """The 97.5% quantile of Student's t for a mean of n.
 
@@ -66,7 +78,7 @@ def paired_p(differences: Sequence[float]) -> float | None:
     n = len(differences)
     if n < 2 or not any(differences):
         return None if n < 2 else 1.0
-    spread = stdev(differences)
+    spread = deviation(differences)
     if spread < 1e-12:
         return None
     return 2 * float(stdtr(n - 1, -abs(fmean(differences)) * math.sqrt(n) / spread))

@@ -77,9 +77,18 @@ const layoutOf = ({ layout, height }, width) => {
   };
 };
 
+/* Plotly is text until the first drawing, so that tables are there at once; the page's policy knows its hash. */
+const ready = () => {
+  if (window.Plotly) return;
+  const script = document.createElement("script");
+  script.textContent = document.getElementById("plotly").textContent;
+  document.head.append(script);
+};
+
 const draw = (place, width = place.clientWidth) => {
   const panel = panels[place.dataset.panel];
   if (!panel || !width) return;
+  ready();
   const off = hidden.get(place.closest("section").id) ?? new Set();
   const traces = panel.traces.map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
   Plotly.react(place, traces, layoutOf(panel, width), { displayModeBar: false, responsive: false });
@@ -91,7 +100,8 @@ if (places.length) {
   const near = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) if (isIntersecting && !target.dataset.drawn) draw(target);
   }, { rootMargin: "600px" });
-  places.forEach((place) => near.observe(place));
+  const observe = () => requestIdleCallback(() => places.forEach((place) => near.observe(place)));
+  if (document.readyState === "complete") observe(); else addEventListener("load", observe);
   const widths = new ResizeObserver((entries) => {
     for (const { target } of entries) {
       if (target.dataset.drawn && target.clientWidth && Number(target.dataset.drawn) !== target.clientWidth) draw(target);
