@@ -120,7 +120,7 @@ def test_a_row_that_was_broken_once_stays_broken(monkeypatch):
     from uegr.evaluation import perturbation
 
     model, tokenizer = subject()
-    script = iter([[1, 1, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]])  # two restarts of one step: look, step, look
+    script = iter([[1, 1, 1], [0, 1, 1], [1, 1, 1], [0, 1]])  # two restarts of one step; the first row leaves
     monkeypatch.setattr(
         perturbation,
         "ascent",
@@ -130,6 +130,51 @@ def test_a_row_that_was_broken_once_stays_broken(monkeypatch):
     search = Search("pgd", steps=1, restarts=2)
     right = perturbation.climbed(model, batch, torch.zeros(3), np.arange(3), 0.3, search)
     assert right.tolist() == [False, False, True]
+
+
+def companies(monkeypatch, breaks, **settings):
+    """Which rows are computed together at each (restart, step), and which survive, where `breaks` says who breaks when.
+
+    Rows are told apart by their first token.
+    """
+    from uegr.evaluation import perturbation
+
+    model, tokenizer = subject()
+    batch = dict(tokenizer([f"w{number}" for number in range(5, 13)], return_tensors="pt"))
+    seen, restart, step = {}, -1, 0
+
+    def start(*arguments):
+        nonlocal restart, step
+        restart, step = restart + 1, 0
+        return torch.zeros(8, batch["input_ids"].shape[1], 16)
+
+    def look(model, batch, labels, delta):
+        nonlocal step
+        rows = [int(row) for row in labels]
+        seen[restart, step] = rows
+        right = np.array([not breaks(row, restart, step) for row in rows], dtype=bool)
+        step += 1
+        return right, torch.ones_like(delta)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(perturbation, "random_start", start)
+        patch.setattr(perturbation, "ascent", look)
+        right = perturbation.climbed(model, batch, torch.arange(8), np.arange(8), 0.3, Search("pgd", **settings))
+    return seen, right
+
+
+def test_who_is_computed_together_does_not_depend_on_further_steps_and_restarts(monkeypatch):
+    def breaks(row, restart, step):
+        return np.random.default_rng([row, restart, step]).random() < 0.12
+
+    grid = [(steps, restarts) for steps in (1, 2, 5) for restarts in (1, 2, 4)]
+    found = {one: companies(monkeypatch, breaks, steps=one[0], restarts=one[1]) for one in grid}
+    widest, _ = found[5, 4]
+    for (steps, restarts), (seen, right) in found.items():
+        assert all(widest[moment] == rows for moment, rows in seen.items())
+        points = [(r, s) for r in range(restarts) for s in range(steps + 1)]
+        assert right.tolist() == [not any(breaks(row, *moment) for moment in points) for row in range(8)]
+    assert sum(map(len, widest.values())) < 0.7 * 8 * 4 * 6  # and much is left out
 
 
 def test_a_row_that_is_wrong_already_is_not_mended_by_the_perturbation(monkeypatch):

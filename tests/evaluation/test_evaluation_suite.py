@@ -241,3 +241,14 @@ def test_rows_bounds_every_set():
     result = evaluate(model, tokenizer, data_of(some_rows(20)), shift=[data_of(some_rows(20), "tweets")], **quick)
     assert result["clean"]["accuracy"]["n"] == 7
     assert result["shift"]["tweets"]["accuracy"]["n"] == 7
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(None, (20, 9, 9, 5)), (6, (6, 6, 6, 5)), (4, (4, 4, 4, 4))])
+def test_other_sets_and_outliers_have_bounds_of_their_own(rows, expected):
+    model, tokenizer = subject()
+    sets = {kind: [data_of(some_rows(20), kind)] for kind in ("shift", "adversarial", "anomaly")}
+    quick = {"curves": (), "landscape": False, "rows": rows, "other_rows": 9, "outlier_rows": 5}
+    result = evaluate(model, tokenizer, data_of(some_rows(20)), **sets, **quick)
+    own = result["clean"]["accuracy"]["n"]
+    labelled = [result[kind][kind]["accuracy"]["n"] for kind in ("shift", "adversarial")]
+    assert (own, *labelled, result["anomaly"]["anomaly"]["auroc"]["n"] - own) == expected

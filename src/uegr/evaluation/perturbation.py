@@ -7,7 +7,8 @@ each followed by a projection into the ball (Madry et al. 2018).
 
 A row counts as right only if the clean text and every point that was visited are classified rightly. The random points
 of a row depend on nothing but the seed and its number, and the length of a step not on how many there are, so that more
-steps or more restarts visit the same points and further ones: they never find less, and PGD never less than FGM.
+steps or more restarts visit the same points, until a row is broken, and further ones: they never find less, and PGD
+never less than FGM.
 """
 
 from collections.abc import Sequence
@@ -153,7 +154,8 @@ def one_step(subject: Subject, epsilons: list[float], search: Search, progress: 
         clean, gradient = ascent(subject.model, batch, labels, zero_start(subject.model, batch))
         direction = unit(gradient, batch, search.norm)
         for index, epsilon in enumerate(epsilons):
-            right[index, rows] = clean & hits(subject.model, batch, labels, epsilon * direction)
+            still = hits(subject.model, batch, labels, epsilon * direction) if epsilon > 0 else clean
+            right[index, rows] = clean & still
     return right
 
 
@@ -183,19 +185,25 @@ def climbed(
 ) -> np.ndarray:
     """PGD within epsilon: which rows are right at every point of every restart.
 
-    Broken rows stay in the batch until all are: a batch's other rows then compute the same numbers whatever the number
-    of steps and restarts.
+    A row leaves once it is broken, and in a later restart at the step at which it broke before. So who is in the batch
+    at some step of some restart depends on points alone that any search with as many steps and restarts visits too, and
+    its numbers are the same to the last bit however many more there are.
     """
-    right = np.ones(len(rows), dtype=bool)
+    never = search.steps + 1
+    broken = np.full(len(rows), never)  # the first step, of any restart so far, at which a row was wrong
     for restart in range(search.restarts):
-        delta = random_start(model, batch, rows, epsilon, search, restart)
-        for _ in range(search.steps + 1):  # the last round only looks
-            now, gradient = ascent(model, batch, labels, delta.requires_grad_())
-            right &= now
-            if not right.any():
-                return right
-            moved = delta.detach() + search.step * epsilon * unit(gradient, batch, search.norm)
+        here, delta = np.arange(len(rows)), random_start(model, batch, rows, epsilon, search, restart)
+        for step in range(search.steps + 1):  # the last round only looks
+            stays = torch.as_tensor(broken[here] > step)
+            here, delta = here[stays.numpy()], delta[stays.to(delta.device)]
+            if not len(here):
+                break
+            part = {name: value[here] for name, value in batch.items()}
+            now, gradient = ascent(model, part, labels[here], delta.requires_grad_())
+            broken[here[~now]] = step
+            moved = delta.detach() + search.step * epsilon * unit(gradient, part, search.norm)
             delta = project(moved, epsilon, search.norm)
+    right: np.ndarray = broken == never
     return right
 
 

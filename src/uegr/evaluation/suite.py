@@ -43,6 +43,8 @@ class Run:
     max_length: int | None = None
     rows: int | None = None
     costly_rows: int | None = 200
+    other_rows: int | None = 3_000
+    outlier_rows: int | None = 1_000
     seed: int = 0
     stage: Stage | None = None
     left_out: dict[str, str] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class Run:
 
     def sizes(self, name: str) -> dict[str, Any]:
         return {"batch_size": self.batch_size, "max_length": self.max_length, "progress": self.progress(name)}
+
+    def bound(self, also: int | None) -> int | None:
+        """The smaller of two bounds on rows, of which any may be none."""
+        return min((bound for bound in (self.rows, also) if bound is not None), default=None)
 
     def probabilities(self, name: str, rows: Rows) -> np.ndarray:
         return probabilities(self.model, self.tokenizer, texts_of(rows), **self.sizes(name))
@@ -72,6 +78,8 @@ def evaluate(
     landscape: bool = True,
     rows: int | None = None,
     costly_rows: int | None = 200,
+    other_rows: int | None = 3_000,
+    outlier_rows: int | None = 1_000,
     batch_size: int = 64,
     max_length: int | None = None,
     seed: int = 0,
@@ -79,14 +87,16 @@ def evaluate(
 ) -> dict[str, Any]:
     """Measure a model on its own held-out data and on other sets: names or `Data`; None takes what the cards name.
 
-    `curves` are attacks on the embedded input. `rows` bounds the rows of each set; `costly_rows` those of PGD, input
-    gradients and sharpness. `progress(stage, done, total)` is told of everything. A set that a card names and that is
-    not to be had here is in `left_out`.
+    `curves` are attacks on the embedded input. `rows` bounds the rows of each set; besides, `costly_rows` those of PGD,
+    input gradients and sharpness, `other_rows` those of each shifted or adversarial set, and `outlier_rows` those of
+    each set of outliers, drawn by the seed, every label in proportion. `progress(stage, done, total)` is told of
+    everything. A set that a card names and that is not to be had here is in `left_out`.
     """
     for attack in curves:
         if attack not in GRIDS:
             raise InputError(f"unknown curve {attack!r}; {did_you_mean(attack, GRIDS)}")
-    run = Run(model, tokenizer, data, batch_size, max_length, rows, costly_rows, seed, progress)
+    bounds = (rows, costly_rows, other_rows, outlier_rows)
+    run = Run(model, tokenizer, data, batch_size, max_length, *bounds, seed=seed, stage=progress)
     others = {kind: labelled_sets(run, kind, sets) for kind, sets in (("shift", shift), ("adversarial", adversarial))}
     outliers = outlier_sets(run, anomaly)  # all of them are looked for before anything slow begins
     result = own_data(run)
@@ -132,8 +142,7 @@ def classifier_only(run: Run, outliers: Sequence[Other], curves: Sequence[str]) 
 
 
 def own_rows(run: Run, limit: int | None = None) -> Rows:
-    bounds = [bound for bound in (limit, run.rows) if bound is not None]
-    return pooled(run.data, held_out(run.data)[:1], min(bounds, default=None), run.seed)
+    return pooled(run.data, held_out(run.data)[:1], run.bound(limit), run.seed)
 
 
 def curve(run: Run, attack: Any, epsilons: Sequence[float]) -> dict[str, Any]:
@@ -172,7 +181,7 @@ def measured_shift(run: Run, one: Other) -> dict[str, Figure]:
 
 def labelled_sets(run: Run, kind: str, sets: Sets) -> list[Other]:
     """The other sets of a kind, found and with their labels matched."""
-    settings: dict[str, Any] = {"task": run.data.name, "limit": run.rows, "seed": run.seed}
+    settings: dict[str, Any] = {"task": run.data.name, "limit": run.bound(run.other_rows), "seed": run.seed}
     return gathered(run, kind, sets, lambda source: other(source, run.data.labels, **settings))
 
 
@@ -181,7 +190,8 @@ def outlier_sets(run: Run, sets: Sets) -> list[Other]:
 
     def find(source: str | Data) -> Other:
         data = source if isinstance(source, Data) else load(source, labelled=False)
-        return Other(data.name, pooled(data, held_out(data, labelled=False), run.rows, run.seed), None)
+        rows = pooled(data, held_out(data, labelled=False), run.bound(run.outlier_rows), run.seed)
+        return Other(data.name, rows, None)
 
     return gathered(run, "anomaly", sets, find)
 
