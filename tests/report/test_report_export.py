@@ -56,19 +56,20 @@ def test_printed_figures_find_their_setting_by_path_by_word_or_by_what_it_stands
         entry | {"submodels": 7},
         entry | {"submodels": 2, "model": "bert-large"},
         entry | {"submodels": 2, "metric": "shift/imdb_tweets/accuracy"},
+        entry | {"submodels": 2, "metric": "relative_improvement"},
         entry | {"value": "no number"},
     )
     grid = Grid(tmp_path, "T", "", printed)
     runs = [as_run(str(k), result("imdb", "uegr", 0, model="bert", submodels=k), None, grid) for k in (2, 3)]
     runs[0].result["cell"] = {"stands_for": {"model": "bert-large"}}
+    runs.append(as_run("base", result("imdb", "vanilla", 0, model="bert"), None, grid))
     rows = comparisons([grid], grouped(runs))[0]["rows"]
-    assert len(rows) == 5
-    assert [row["cell"] is not None for row in rows] == [True, True, False, True, True]
+    assert [row["cell"] is not None for row in rows] == [True, True, False, True, True, True]
     assert rows[1]["printed"] == "91.0 ± 0.4"
     assert rows[3]["remark"] == "measured with bert in place of bert-large"
     own = runs[1].figures["clean/test/accuracy"].value
     assert rows[0]["gap"] == pytest.approx(own - 0.91)
-    assert rows[4]["cell"].figure.key == "shift/imdb_tweets/accuracy"
+    assert [row["cell"].figure.key for row in rows[4:]] == ["shift/imdb_tweets/accuracy", "improvement"]
 
 
 def test_a_stamp_changes_with_a_result_and_only_then(tmp_path):

@@ -1,9 +1,9 @@
 """What was measured beside what the paper printed, and the difference said plainly.
 
 A printed figure names method, model, data set and metric; any further key is a setting, such as `submodels: 3`. The
-metric is a metric of the own data (`accuracy`, `matthews`), a column of the leaderboard (`shift`, `pgd`, `ece`), a word
-attack (`pwws`: the accuracy under it), or the path of a figure (`shift/snippets_tweets/accuracy`). Figures above 1 are
-percent, as papers print them.
+metric is a metric of the own data (`accuracy`, `matthews`), a column of the leaderboard (`shift`, `pgd`, `ece`,
+`improvement`), a word attack (`pwws`: the accuracy under it), or the path of a figure (`clean/validation/accuracy`,
+`shift/snippets_tweets/accuracy`). Figures above 1 are percent, as papers print them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,7 @@ from uegr.report.statistics import Cell
 from uegr.report.tables import shown
 
 NAMES = ("method", "model", "dataset", "metric", "value")
+OTHER_NAMES = {"relative_improvement": "improvement"}  # table III's number
 REMARKS = ("note", "source", "sd", "unit", "n", "page", "table")
 
 
@@ -122,6 +123,7 @@ def equal(have: Any, want: Any) -> bool:
 
 def measured(group: Group, metric: str) -> Cell | None:
     """The figure that a metric's name means."""
+    metric = OTHER_NAMES.get(metric, metric)
     own = group.columns.get("own")
     split = own.figure.label.partition(", ")[2] if own else ""
     for key in (f"clean/{split}/{metric}", metric):
