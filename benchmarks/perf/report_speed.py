@@ -26,7 +26,7 @@ sys.path[:0] = [str(ROOT / "tests" / "report")]
 from chromium import browser, program
 from synthetic_runs import DATASETS, METHODS, result, write_run
 
-from uegr.report.commands import Report
+from uegr.report.build import Report
 
 MOST_BUILD, MOST_OPEN, SEEDS = 20.0, 3.0, 5
 OPENED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
@@ -64,7 +64,7 @@ def write_folders(top: Path, count: int) -> None:
 
 def measured(folder: Path, runs: int) -> dict[str, Any]:
     page = folder / "report.html"
-    report = Report([folder / "runs"], page, None, None, None)
+    report = Report([folder / "runs"], page)
     started, used = time.perf_counter(), time.process_time()
     report.build()
     seconds, processor = time.perf_counter() - started, time.process_time() - used

@@ -65,13 +65,22 @@ def check(work: Work, cells: list[Cell], before: dict[str, tuple[bytes, int]]) -
     return now
 
 
-def survive(work: Work, cells: list[Cell], kills: int, start: Callable[[], int], wait: tuple[float, float]) -> None:
-    """Kill the process at a random moment, again and again, then let it finish."""
+def works(work: Work, process: int) -> None:
+    """Wait until the process has begun a cell, or has ended."""
+    while not any(entry["process"] == process for entry in journal(work.root)):
+        if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+            return
+        time.sleep(0.02)
+
+
+def survive(work: Work, cells: list[Cell], kills: int, start: Callable[[], int], longest: float) -> None:
+    """Kill the process at a random moment of its work, again and again, then let it finish."""
     draw = random.Random(kills)
     finished: dict[str, tuple[bytes, int]] = {}
     for _ in range(kills):
         process = start()
-        time.sleep(draw.uniform(*wait))
+        works(work, process)
+        time.sleep(draw.uniform(0, longest))
         os.kill(process, signal.SIGKILL)
         end_of(process)
         finished = check(work, cells, finished)
@@ -86,7 +95,7 @@ def test_killed_three_times(home: Path, tmp_path: Path) -> None:
         tmp_path, home, methods=["vanilla", "rdrop"], seeds=2, shared={"training": SAVING}, measure=MEASURE
     )
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
-    survive(work, cells, 3, lambda: forked(work, cells), (0.3, 3.0))
+    survive(work, cells, 3, lambda: forked(work, cells), 3)
 
 
 @pytest.mark.slow
@@ -95,7 +104,7 @@ def test_killed_ten_times_in_processes_of_its_own(home: Path, tmp_path: Path) ->
     file = grid_file(tmp_path, home, methods=methods, seeds=4, shared={"training": SAVING}, measure=MEASURE)
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
     arguments = command(file, "--output", work.root, "--quiet")
-    survive(work, cells, 10, lambda: os.posix_spawn(arguments[0], arguments, os.environ), (6, 16))
+    survive(work, cells, 10, lambda: os.posix_spawn(arguments[0], arguments, os.environ), 4)
 
 
 def test_two_processes_at_one_folder_do_no_cell_twice(home: Path, tmp_path: Path) -> None:
@@ -148,3 +157,20 @@ def test_a_worker_that_dies_fails_its_cell_and_the_others_are_done(
     assert "2 done, 1 failed" in " ".join(out.split())
     assert "its process ended with -9" in error
     assert trainings(Path("out")) == Counter(dict.fromkeys(trainings(Path("out")), 1))
+
+
+@pytest.mark.slow
+def test_a_cell_may_be_trained_by_several_processes(home: Path, tmp_path: Path) -> None:
+    file = grid_file(tmp_path, home, methods=["vanilla"], processes=2)
+    code, _, error = run(file, "--output", tmp_path / "out", "--quiet")
+    assert code == 0, error
+    result = json.loads(next((tmp_path / "out" / "cells").glob("*/result.json")).read_text())
+    assert result["training"]["steps"] == 3  # 48 rows, twice 8 a step
+    broken = grid_file(tmp_path, home, methods=["vanilla"], processes=2, shared={"training": {"max_steps": 1}})
+    (home / "data" / "train.csv").rename(home / "train.csv")
+    try:
+        code, _, error = run(broken, "--output", tmp_path / "out", "--quiet")
+    finally:
+        (home / "train.csv").rename(home / "data" / "train.csv")
+    assert code == 1
+    assert "uegr: error: data has no training split" in error
