@@ -119,7 +119,7 @@ class AdaptiveDropout:
         with ExitStack() as hooks:
             _hook(hooks, embedding_layer(model).register_forward_pre_hook(mask.look))
             for name, module in sites(model).items():
-                _hook(hooks, module.register_forward_pre_hook(_watch(name, mask, squares)))
+                _hook(hooks, module.register_forward_pre_hook(_watch(name, mask, squares, hooks)))
             yield
         for key, total in squares.items():
             if torch.isfinite(total).all():
@@ -182,7 +182,9 @@ class _Mask:
         return values * self.seen.unsqueeze(-1).to(values.dtype)
 
 
-def _watch(name: str, mask: _Mask, squares: dict[str, Tensor]) -> Callable[[nn.Module, tuple[Any, ...]], None]:
+def _watch(
+    name: str, mask: _Mask, squares: dict[str, Tensor], hooks: ExitStack
+) -> Callable[[nn.Module, tuple[Any, ...]], None]:
     """A hook that adds the squared gradients of what enters a site, unit by unit."""
 
     def watch(module: nn.Module, inputs: tuple[Any, ...]) -> None:
@@ -196,7 +198,7 @@ def _watch(name: str, mask: _Mask, squares: dict[str, Tensor]) -> Callable[[nn.M
             total = (rows.float() if rows.dtype.itemsize < 4 else rows).square().sum(0)  # ten times a norm's speed
             squares[key] = squares.get(key, 0) + total  # a module that layers share is called several times
 
-        values.register_hook(add)
+        _hook(hooks, values.register_hook(add))  # DeBERTa drops from a weight itself, where a hook would stay
 
     return watch
 
