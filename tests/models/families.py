@@ -7,6 +7,8 @@ XLNet wants padding on the left (its summary is the last position) and calls its
 (T, B); every other family calls it on (B, T). Llama and Qwen2 have no dropout site.
 """
 
+from collections.abc import Callable
+
 import torch
 from transformers import (
     AlbertConfig,
@@ -28,6 +30,7 @@ from transformers import (
 )
 
 from uegr.models.bilstm import BiLSTMConfig
+from uegr.models.mtdnn import MTDNNConfig
 from uegr.models.textcnn import TextCNNConfig
 from uegr.models.texthan import TextHANConfig
 
@@ -36,7 +39,17 @@ SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "in
 GROUPED = {**SIZE, "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "max_position_embeddings": 64}
 
-FAMILIES: dict[str, tuple[type[PreTrainedConfig], dict]] = {
+
+def mtdnn(vocab_size: int, num_labels: int, **values) -> MTDNNConfig:
+    """One task: a text's class by the summary head, or its number."""
+    encoder = BertConfig(vocab_size=vocab_size, **SIZE).to_dict()
+    labels = [f"label {number}" for number in range(num_labels)]
+    task = ["task", "regression", None] if num_labels == 1 else ["task", "single", labels]
+    kind = "regression" if num_labels == 1 else None
+    return MTDNNConfig(encoder=encoder, tasks=[task], num_labels=num_labels, problem_type=kind, **values)
+
+
+FAMILIES: dict[str, tuple[Callable[..., PreTrainedConfig], dict]] = {
     "bert": (BertConfig, SIZE),
     "roberta": (RobertaConfig, {**SIZE, "max_position_embeddings": 66, "pad_token_id": 1}),
     "albert": (AlbertConfig, {**SIZE, "embedding_size": 8, "hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}),
@@ -70,6 +83,7 @@ FAMILIES: dict[str, tuple[type[PreTrainedConfig], dict]] = {
         TextHANConfig,
         {"embedding_size": 16, "hidden_size": 8, "attention_size": 8, "sentence_ends": [3], "sentence_length": 6},
     ),
+    "mtdnn": (mtdnn, {"pad_token_id": 0, "sep_token_id": 3}),
 }
 
 

@@ -89,10 +89,10 @@ class SummaryHead(nn.Module):
     def __init__(self, config: MTDNNConfig, size: int, outputs: int) -> None:
         super().__init__()
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(size, outputs)
+        self.output = nn.Linear(size, outputs)
 
     def forward(self, reading: Reading) -> Tensor:
-        return self.classifier(self.dropout(reading.summary))  # type: ignore[no-any-return]
+        return self.output(self.dropout(reading.summary))  # type: ignore[no-any-return]
 
 
 class StochasticAnswer(nn.Module):
@@ -105,7 +105,7 @@ class StochasticAnswer(nn.Module):
         self.look = nn.Linear(size, size, bias=False)
         self.cell = nn.GRUCell(size, size)
         self.dropout = nn.Dropout(config.dropout)
-        self.classifier = nn.Linear(4 * size, outputs)
+        self.output = nn.Linear(4 * size, outputs)
 
     def forward(self, reading: Reading) -> Tensor:
         memory = self.dropout(reading.states)
@@ -115,7 +115,7 @@ class StochasticAnswer(nn.Module):
             seen = attended((self.look(state).unsqueeze(1) * memory).sum(-1), memory, reading.first)
             state = self.step(seen, state)
             compared = torch.cat([state, seen, (state - seen).abs(), state * seen], -1)
-            answers.append(self.classifier(self.dropout(compared)).log_softmax(-1))
+            answers.append(self.output(self.dropout(compared)).log_softmax(-1))
         kept = chosen(self.steps, len(state), self.prediction_dropout if self.training else 0.0, state.device)
         return log_mean(torch.stack(answers), kept)
 
@@ -181,7 +181,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
             encoder = AutoModel.from_config(AutoConfig.for_model(**config.encoder))  # type: ignore[no-untyped-call]
         self.encoder: PreTrainedModel = encoder
         self.has_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
-        self.heads = Heads(config, encoder.config.hidden_size)
+        self.classifier = Heads(config, encoder.config.hidden_size)
         self.task = 0
         self.post_init()  # type: ignore[no-untyped-call]
 
@@ -221,7 +221,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         output = self.encoder(
             input_ids, attention_mask=mask, output_hidden_states=output_hidden_states, return_dict=True, **more
         )
-        logits = self.heads(self.reading(output, input_ids, mask.bool()), task)
+        logits = self.classifier(self.reading(output, input_ids, mask.bool()), task)
         return SequenceClassifierOutput(
             loss=None if labels is None else loss_of(logits, labels, self.config.read_tasks()[task]),  # type: ignore[arg-type]
             logits=logits,
