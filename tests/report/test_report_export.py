@@ -10,7 +10,7 @@ from synthetic_runs import result, write_run, write_set
 from typer.testing import CliRunner
 
 from uegr.errors import InputError
-from uegr.report import commands
+from uegr.report import build, commands
 from uegr.report.export import markdown, tidy_csv
 from uegr.report.groups import grouped
 from uegr.report.printed import comparisons
@@ -86,12 +86,12 @@ def test_watching_builds_once_and_after_each_change(tmp_path):
     assert watch(lambda: None, [tmp_path], 0.0, rounds=3) == 1
     built = []
 
-    def build():
+    def build_again():
         built.append(len(collect([tmp_path]).runs))
         if len(built) < 3:
             write_run(tmp_path / f"later{len(built)}", result("imdb", "vanilla", len(built)))
 
-    assert watch(build, [tmp_path], 0.0, rounds=5) == 3
+    assert watch(build_again, [tmp_path], 0.0, rounds=5) == 3
     assert built == [1, 2, 3]
 
 
@@ -111,11 +111,11 @@ def test_the_command_writes_what_is_asked_for(top, tmp_path):
 def test_watching_ends_with_a_page_that_does_not_reload(top, tmp_path, monkeypatch):
     page, seen = tmp_path / "report.html", []
 
-    def interrupted(build, paths, seconds):
+    def interrupted(make, paths, seconds):
         seen.append('http-equiv="refresh"' in page.read_text(encoding="utf-8"))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "watched", interrupted)
+    monkeypatch.setattr(build, "watch", interrupted)
     assert CliRunner().invoke(app, [str(top / "sizes"), "-o", str(page), "--watch"]).exit_code == 0
     assert seen == [True]
     assert 'http-equiv="refresh"' not in page.read_text(encoding="utf-8")
@@ -123,7 +123,7 @@ def test_watching_ends_with_a_page_that_does_not_reload(top, tmp_path, monkeypat
 
 def test_open_shows_the_page(top, tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(commands.webbrowser, "open", shown.append)
+    monkeypatch.setattr("webbrowser.open", shown.append)
     CliRunner().invoke(app, [str(top / "sizes"), "-o", str(tmp_path / "a b.html"), "--open"])
     assert shown == [(tmp_path / "a b.html").as_uri()]
 

@@ -9,7 +9,6 @@ from uegr.report.groups import BASELINE, Group
 from uegr.report.plots import (
     MOST_SETTINGS,
     NEUTRAL,
-    SETTINGS_NOTE,
     Panel,
     Section,
     Style,
@@ -49,7 +48,7 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
 
     step = {"fgm": "one gradient step", "pgd": "PGD with restarts"}.get(attack, attack)
     caption = f"Accuracy when the embedded input moves by epsilon, {step}. Sizes are spaced evenly, and methods "
-    caption += f"stand a little beside each other. {{whiskers}} {SETTINGS_NOTE}"
+    caption += "stand a little beside each other. {whiskers} {settings}"
     return section(f"curves-{attack}", f"Under perturbation: {attack.upper()}", caption, groups, draw)
 
 
@@ -145,7 +144,7 @@ def reliability(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section 
 
     caption = "Share that is right among rows of like confidence, in the bins of the ECE. The dotted diagonal is "
     caption += "perfect; below it a model is too sure of itself. The area of a point is its share of the rows; rows of "
-    caption += f"all seeds are pooled. {SETTINGS_NOTE}"
+    caption += "all seeds are pooled. {settings}"
     return section("reliability", "Reliability", caption, groups, draw)
 
 

@@ -7,7 +7,6 @@ from uegr.report.columns import titles
 from uegr.report.figures import Figure, number
 from uegr.report.groups import Block, Group
 from uegr.report.plots import (
-    SETTINGS_NOTE,
     SYMBOLS,
     Panel,
     Section,
@@ -41,7 +40,7 @@ def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section |
         return Panel("", traces, layout, groups=[group for group, cells in found if cells])
 
     caption = "Linear CKA of each layer's states with those of the pretrained model on the same rows: 1 is unchanged "
-    caption += f"up to rotation and scale. {{whiskers}} {SETTINGS_NOTE}"
+    caption += "up to rotation and scale. {whiskers} {settings}"
     return section("cka", "Drift from pretraining, layer by layer", caption, groups, draw)
 
 

@@ -147,7 +147,8 @@ def section(
         if panel is not None:
             panel.title = panel.title or heading(block)
             panels.append(panel)
-    return finished(key, title, caption, panels)
+    many = any(len(some) > len(few(some)) for some in by_block(groups).values())
+    return finished(key, title, caption.replace("{settings}", SETTINGS_NOTE if many else "").strip(), panels)
 
 
 def finished(key: str, title: str, caption: str, panels: list[Panel]) -> Section | None:

@@ -1,0 +1,54 @@
+"""From folders to files: read the runs, write the page and what else was asked for."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from uegr.errors import InputError
+from uegr.report import export
+from uegr.report.groups import grouped
+from uegr.report.page import render, write
+from uegr.report.reading import collect
+from uegr.report.watch import watch
+
+REFRESH = 5  # seconds between looks at the files, and between reloads of the page
+
+
+class Report:
+    """What is read, and what is written from it."""
+
+    def __init__(
+        self,
+        runs: list[Path],
+        output: Path,
+        markdown: Path | None = None,
+        csv: Path | None = None,
+        title: str | None = None,
+    ) -> None:
+        self.runs, self.output, self.markdown, self.csv, self.title = runs, output, markdown, csv, title
+        for path in (output, markdown, csv):
+            if path is not None and path.is_dir():
+                raise InputError(f"expected a file to write to, got the folder {path}; name a file in it")
+
+    def build(self, *, refresh: int | None = None, may_be_empty: bool = False) -> str:
+        """Write everything; what was made, in a line."""
+        started = time.perf_counter()
+        found = collect(self.runs)
+        if not (found.runs or found.left or may_be_empty):
+            where = ", ".join(str(path) for path in self.runs)
+            raise InputError(f"expected runs below {where}, got none; make one with `uegr train` or `uegr benchmark`")
+        groups = grouped(found.runs)
+        write(self.output, render(found, title=self.title, refresh=refresh, groups=groups))
+        if self.markdown is not None:
+            write(self.markdown, export.markdown(found, groups, self.title))
+        if self.csv is not None:
+            write(self.csv, export.tidy_csv(groups))
+        left = f", {len(found.left)} not counted" if found.left else ""
+        return f"{self.output}  ({len(found.runs)} runs{left}; {time.perf_counter() - started:.1f} s)"
+
+    def watch(self, say: Callable[[str], None]) -> None:
+        """Until interrupted; then once more, so that the page that stays does not reload itself."""
+        try:
+            watch(lambda: say(self.build(refresh=REFRESH, may_be_empty=True)), self.runs, REFRESH)
+        except KeyboardInterrupt:
+            say(self.build(may_be_empty=True))
