@@ -246,6 +246,7 @@ def test_outcomes_survive_json():
         ([(("a", "b", "c"), 1)], {}, "a text or a pair"),
         ([("a", 2)], {}, "example 0: expected a label below the 2 classes"),
         ([("a", 1)], {"attack": "pws"}, "did you mean pwws"),
+        ([("a", 1)], {"attack": "pgd"}, "pgd moves embeddings, not words; `uegr evaluate RUN --all`"),
         ([("a", 1)], {"variant": "grady"}, "did you mean greedy"),
         ([("a", 1)], {"variannt": "ren"}, "pwws has no setting variannt; did you mean variant"),
         ([("a", 1)], {"attack": PWWS(), "variant": "ren"}, "settings inside"),

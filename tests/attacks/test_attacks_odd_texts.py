@@ -45,10 +45,29 @@ def test_odd_texts(name):
         assert by_kind["unknown language"].reason == "nothing to change (three)"
 
 
-def test_odd_texts_through_a_tokenizer():
+@pytest.mark.parametrize("name", ATTACKS)
+def test_odd_texts_through_a_tokenizer(name):
     texts = [text for kind, text in ODD.items() if kind != "lone surrogate"]  # no tokenizer takes one
-    results = attack(victim(), [(text, 0) for text in texts], "deepwordbug")
+    texts.append("the film was fine " * 2500)
+    given = [(text, int(row.argmax())) for text, row in zip(texts, victim()(texts), strict=True)]
+    results = attack(victim(), given, name, surface=surface(), budget=40, **SETTINGS.get(name, {}))
     assert len(results.outcomes) == len(texts)
+    for outcome in results.outcomes:
+        assert (outcome.found is not None) != bool(outcome.reason)
+    assert results.outcomes[-1].words == 10_000
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_odd_pairs(name, side):
+    pairs = [(text, "a fine film") if side == "first" else ("a fine film", text) for text in ODD.values()]
+    joined = lambda texts: counts([f"{one}\n{two}" for one, two in texts])  # noqa: E731
+    given = [(pair, int(row.argmax())) for pair, row in zip(pairs, joined(pairs), strict=True)]
+    results = attack(joined, given, name, surface=surface(), side=side, **SETTINGS.get(name, {}))
+    for outcome, pair in zip(results.outcomes, pairs, strict=True):
+        assert (outcome.found is not None) != bool(outcome.reason)
+        stays = side == "first"
+        assert outcome.found is None or outcome.found[stays] == pair[stays]
 
 
 def test_what_a_tokenizer_refuses_is_a_clear_line():

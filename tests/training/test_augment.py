@@ -230,11 +230,13 @@ def test_what_was_found_for_a_begun_epoch_must_be_there(home, tmp_path, monkeypa
             train(config, tmp_path / "run", resume=True, quiet=True)
 
 
-@pytest.mark.parametrize("method", ["uegr", "rift", "mixout"])
-def test_any_method_and_attack(home, tmp_path, method):
-    settings = ["training.accumulation=2"] if method == "mixout" else []
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [("uegr", "training.clip=1"), ("rift", "model.lora=2"), ("mixout", "training.accumulation=2")],
+)
+def test_any_method_and_attack(home, tmp_path, method, setting):
     flags = {"method.name": method, "training.epochs": 2, "augment.name": "deepwordbug", "augment.examples": 10}
-    result = train(configured(home, *settings, **flags), tmp_path / "run", quiet=True)
+    result = train(configured(home, setting, **flags), tmp_path / "run", quiet=True)
     assert [count["attacked"] for count in result["training"]["augment"]] == [10]
 
 

@@ -35,6 +35,8 @@ def make(attack: str | Attack, settings: dict[str, Any], predict: Any = None) ->
         if settings:
             raise InputError(f"expected the settings inside {attack}, got also {', '.join(settings)}")
         return attack
+    if attack in ("fgm", "pgd"):
+        raise InputError(f"{attack} moves embeddings, not words; `uegr evaluate RUN --all` measures accuracy under it")
     if attack not in ATTACKS:
         raise InputError(f"no attack {attack!r}; {did_you_mean(attack, ATTACKS)}")
     known = {field.name for field in fields(ATTACKS[attack])}
