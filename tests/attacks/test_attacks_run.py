@@ -45,8 +45,7 @@ def outcomes(home, name):
     return sorted((line for line in lines if line["kind"] == "outcome"), key=lambda line: line["index"])
 
 
-@pytest.mark.parametrize("name", ["pwws", "genetic"])
-@pytest.mark.parametrize("good", [1, 2])
+@pytest.mark.parametrize(("name", "good"), [("pwws", 1), ("pwws", 2), ("genetic", 1)])
 def test_resume_after_a_failure_equals_an_uninterrupted_attack(home, monkeypatch, name, good):
     forget(home)
     whole = attack(home, name)
