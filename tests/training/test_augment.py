@@ -308,3 +308,17 @@ def test_a_sample_depends_on_seed_and_epoch():
     assert np.array_equal(first, Plan(range(1000), None, "pwws", seed=3).sample(1))
     assert not np.array_equal(first, plan.sample(2))
     assert not np.array_equal(first, Plan(range(1000), None, "pwws", seed=4).sample(1))
+
+
+def test_the_flags_of_the_command_line(home, tmp_path):
+    from typer.testing import CliRunner
+
+    from uegr import cli
+
+    base = ["train", "--model", home / "model", "--dataset", home / "data", "--method", "vanilla", "--epochs", "2"]
+    flags = ["--augment", "pwws", "--augment-examples", "9", "--augment-start", "0", "--set"]
+    more = [f"augment.surface={home / 'words.tsv'}", "--quiet", "--json", "--output", tmp_path / "run"]
+    result = CliRunner().invoke(cli.app, [str(part) for part in [*base, *flags, *more]])
+    assert result.exit_code == 0, result.exception
+    counts = json.loads(result.stdout)["training"]["augment"]
+    assert [(count["epoch"], count["attacked"]) for count in counts] == [(0, 9), (1, 9)]
