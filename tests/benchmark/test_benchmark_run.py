@@ -1,5 +1,6 @@
 """Grids of tiny cells from the first command to the last: nothing is done twice, and a failure stops nothing."""
 
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -189,3 +190,27 @@ def test_ray_and_optuna_are_asked_for_by_name_when_they_are_absent(
     code, _, error = run(grid_file(tmp_path, home, methods=["vanilla"], search=search), "--output", tmp_path / "c")
     assert code == 1
     assert "pip install 'uegr[search]'" in error
+
+
+def test_the_live_table_shows_who_works_and_not_who_was_killed(home: Path, tmp_path: Path) -> None:
+    from rich.console import Console
+
+    from uegr.benchmark.cells import Work, record_failure
+    from uegr.benchmark.grid import read_grid
+    from uegr.benchmark.live import Board, picture
+    from uegr.benchmark.plan import cells_of
+
+    cells = cells_of(read_grid(grid_file(tmp_path, home, methods=["vanilla", "rdrop", "fgm"])))
+    work = Work(tmp_path / "out", 0.0)
+    board = Board(work, cells)
+    for cell in cells[:2]:
+        work.note(cell, "train")
+    record_failure(work, cells[2], "no [red]luck")
+    with work.lock(cells[0].name, wait=False):
+        assert [row["state"] for row in board.refresh()] == ["running", "missing", "failed"]
+        console = Console(width=140, record=True, file=io.StringIO())
+        console.print(picture(board, 1))
+    text = console.export_text()
+    assert "3 cells: 1 failed, 1 running, 1 missing; time unknown" in text
+    assert "no [red]luck" in text
+    assert [row["state"] for row in board.refresh()] == ["missing", "missing", "failed"]
