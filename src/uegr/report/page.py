@@ -47,7 +47,8 @@ def render(
     looks = plots.styles(distinct(group.method for group in groups))
     sections = drawings(groups, looks)
     library, own = plotly() if sections else "", static("page.js")
-    environment = Environment(loader=PackageLoader("uegr.report"), autoescape=True, undefined=StrictUndefined)
+    loader = PackageLoader("uegr.report")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
     return environment.get_template("page.html.j2").render(
         title=title or heading(collection, groups),
