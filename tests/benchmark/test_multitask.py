@@ -1,5 +1,6 @@
 """A run over several data sets: trained by any method, each head scored on its own, resumed to the bit."""
 
+import gc
 import gzip
 import json
 import random
@@ -22,6 +23,13 @@ from uegr.training.config import RunConfig
 
 COLUMNS = {"likeness": ("text", "pair", "label"), "stsb": ("sentence1", "sentence2", "label")}
 TELLING = ("fine", "great", "poor", "awful")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _settled_heap():
+    """Trainer collects garbage after each training: what the imports made is left out of it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pairs(count, seed):

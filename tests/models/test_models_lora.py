@@ -1,6 +1,7 @@
 """LoRA: adapters in every family, merged at the end into a model that plain transformers loads."""
 
 import builtins
+import gc
 
 import pytest
 import torch
@@ -24,6 +25,13 @@ SCRATCH = {"bilstm", "textcnn", "texthan"}
 PRETRAINED = [family for family in FAMILIES if family not in SCRATCH]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _settled_heap():
+    """Trainer collects garbage after each training: what the imports made is left out of it."""
+    gc.collect()
+    gc.freeze()
+
+
 def inputs(model):
     ids = torch.arange(5, 19).view(2, 7)
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
@@ -36,6 +44,7 @@ def test_merging_keeps_what_was_trained(family):
     before = plain.eval()(**inputs(plain)).logits
     model = adapted(Loaded(plain, None, family, None), rank=2, dropout=0.0).model
     torch.testing.assert_close(model.eval()(**inputs(model)).logits, before)  # B is zero
+    frozen_but_for_adapters_and_head(model)
     optimizer = torch.optim.AdamW([weight for weight in model.parameters() if weight.requires_grad], lr=0.05)
     for _ in range(2):
         model(**inputs(model), labels=torch.tensor([0, 2])).loss.backward()
@@ -47,9 +56,7 @@ def test_merging_keeps_what_was_trained(family):
     torch.testing.assert_close(whole(**inputs(whole)).logits, trained, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("family", PRETRAINED)
-def test_the_encoder_is_frozen_and_its_head_is_not(family):
-    model = adapted(Loaded(tiny(family)[0], None, family, None), rank=1).model
+def frozen_but_for_adapters_and_head(model):
     trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
     rest = {name for name in trained if "lora_" not in name}
     assert any("lora_" in name for name in trained)
