@@ -5,7 +5,12 @@ import time
 import numpy as np
 import pytest
 import torch
+from datasets import Dataset
+from transformers import TrainingArguments
 
+from families import tiny
+from uegr import RobustTrainer
+from uegr.methods import vanilla
 from uegr.training.sampling import GroupedByLength
 
 
@@ -41,3 +46,21 @@ def test_a_large_file_is_ordered_in_linear_time():
     start = time.process_time()
     GroupedByLength(np.ones(1_000_000, dtype=np.int64), 16, 0, lambda: 0).order()
     assert time.process_time() - start < 20  # a loop over batches took minutes
+
+
+def test_the_trainer_orders_by_length_although_no_model_takes_that_column(tmp_path):
+    model, _ = tiny("bert")
+    lengths = list(range(1, 17))
+    rows = Dataset.from_dict(
+        {"input_ids": [[5] * n for n in lengths], "length": lengths, "labels": [n % 2 for n in lengths]}
+    )
+    args = TrainingArguments(
+        str(tmp_path),
+        per_device_train_batch_size=4,
+        train_sampling_strategy="group_by_length",
+        report_to=[],
+        use_cpu=True,
+    )
+    trainer = RobustTrainer(model=model, args=args, train_dataset=rows, method=vanilla())
+    order = list(trainer._get_train_sampler(rows.remove_columns("length")))
+    assert order == list(GroupedByLength(lengths, 4, args.seed, lambda: 0))

@@ -71,7 +71,7 @@ class RobustTrainer(Trainer):
         self.prepared = True
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        rows: Any = self.train_dataset if train_dataset is None else train_dataset
+        rows: Any = self.train_dataset  # what comes has lost its lengths as a column that no model takes
         columns = getattr(rows, "column_names", None) or ()
         if self.args.train_sampling_strategy != "group_by_length" or self.args.length_column_name not in columns:
             return super()._get_train_sampler(train_dataset)
@@ -147,6 +147,7 @@ class RobustTrainer(Trainer):
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
         super()._save_optimizer_and_scheduler(output_dir)
         state = {name: value.contiguous() for name, value in self.method.state_dict().items()}
+        Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have come to it yet
         save_file(state, self._state_file(output_dir))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
