@@ -15,8 +15,9 @@ from uegr import cli
 from uegr.benchmark.attack import attack_run
 from uegr.benchmark.export import export_onnx
 from uegr.benchmark.measure import Finished, measure
+from uegr.benchmark.outcome import split_scores
 from uegr.benchmark.predict import predict_lines
-from uegr.benchmark.run import split_scores, train
+from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig

@@ -14,7 +14,8 @@ from tiny_run import data_folder, model_folder
 from uegr import cli
 from uegr.benchmark import run
 from uegr.benchmark.measure import Finished
-from uegr.benchmark.run import split_scores, train
+from uegr.benchmark.outcome import split_scores
+from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.models import Loaded
 from uegr.models.lora import adapted, merged

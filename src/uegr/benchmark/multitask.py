@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.benchmark import augment, model_card, run, store
+from uegr.benchmark import augment, outcome, run, store
 from uegr.data import Data
 from uegr.errors import InputError, did_you_mean
 from uegr.training.config import RunConfig
@@ -141,8 +141,8 @@ def finish(
     """Keep the chosen weights, score every head, and write result.json last."""
     if not trainer.is_world_process_zero():
         return {}
-    loaded = replace(loaded, model=run.final_model(config, folder, loaded.model))
-    run.save(loaded, folder)
+    loaded = replace(loaded, model=outcome.final_model(config, folder, loaded.model))
+    outcome.save(loaded, folder)
     result = {
         "config": resolved,
         "labels": None,
@@ -157,12 +157,10 @@ def finish(
             **spent,
             **augment.result(config, folder),
         },
-        "machine": run.machine(),
+        "machine": outcome.machine(),
         "command": " ".join(["uegr", *sys.argv[1:]]),
     }
-    model_card.write(folder, result)
-    store.write_json(folder / store.RESULT, result)
-    store.clear_checkpoints(folder)
+    outcome.keep(result, folder)
     return result
 
 
@@ -179,7 +177,7 @@ def scores(sets: Sets, loaded: Any, config: RunConfig) -> dict[str, Any]:
         head = replace(loaded, model=loaded.model.for_task(name))
         for split in data.splits:
             if split != "train":
-                found[f"{name} {split}"] = run.split_scores(data, split, head, config)
+                found[f"{name} {split}"] = outcome.split_scores(data, split, head, config)
     return found
 
 
