@@ -98,7 +98,7 @@ def home(tmp_path_factory):
 
 def configuration(home, **changes):
     model = {"name": str(home / "model"), "lora": 4, **changes.pop("model", {})}
-    training = {"batch_size": 8, "epochs": 4, "learning_rate": 0.02, "checkpoint_steps": 10, "group_by_length": False}
+    training = {"batch_size": 8, "epochs": 4, "learning_rate": 0.02, "checkpoint_steps": 10}
     method = changes.pop("method", {"name": "uegr", "epsilon": 0.01})
     return RunConfig(method=method, model=model, dataset={"name": str(home / "data")}, training=training, seed=3)
 
