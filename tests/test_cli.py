@@ -65,7 +65,7 @@ def test_a_finished_run_is_a_folder_that_plain_transformers_loads(finished):
     assert result["scores"]["test"]["accuracy"] > 0.9
     assert result["scores"]["test"]["n"] == 24
     assert sorted(p.name for p in finished.iterdir()) == sorted(
-        ["config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
+        ["README.md", "config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
         + [p.name for p in finished.glob("tokenizer*")]
     )
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]

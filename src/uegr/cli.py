@@ -182,6 +182,7 @@ def predict(
     split: Annotated[str | None, typer.Option(help="The split of a folder or card.")] = None,
     text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
     pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
+    task: Annotated[str | None, typer.Option(help="The head of a run on several data sets.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Classify new texts with a finished run, one JSON line each."""
@@ -192,8 +193,8 @@ def predict(
     texts = list(text) if text else None
     if source == "-":
         texts = sys.stdin.read().splitlines()
-    columns = {"text_column": text_column, "pair_column": pair_column}
-    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **columns)
+    chosen = {"text_column": text_column, "pair_column": pair_column, "task": task}
+    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **chosen)
 
 
 @app.command()

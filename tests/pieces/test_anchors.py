@@ -25,6 +25,7 @@ LAYERS = {
     "deberta-v2": "deberta.encoder.layer.",
     "bilstm": "encoder.layers.",
     "textcnn": "encoder.convolutions.",
+    "mtdnn": "encoder.encoder.layer.",
 }
 HEADS = ("classifier", "score", "logits_proj", "sequence_summary", "pre_classifier", "head", "pooler")
 

@@ -83,12 +83,22 @@ class KeepBest(TrainerCallback):
     """The weights of the evaluation that scored highest, in `folder`, with their score beside them.
 
     transformers' load_best_model_at_end ties checkpoints to evaluations; this leaves checkpoints free. Writing the same
-    best again after a resume gives the same files.
+    best again after a resume gives the same files. A checkpoint that falls on an evaluation is written after it, so that
+    a resumed run knows its score.
     """
 
     def __init__(self, folder: Path, metric: str, patience: int | None = None) -> None:
         self.folder, self.metric, self.patience = folder, f"eval_{metric}", patience
         self.trainer: Any = None
+        self.save_later = False
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        evaluates = state.global_step >= state.max_steps or math.isclose(state.epoch, round(state.epoch), abs_tol=1e-9)
+        self.save_later = control.should_save and evaluates
+        control.should_save = control.should_save and not evaluates
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        control.should_save, self.save_later = control.should_save or self.save_later, False
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
         score = (metrics or {}).get(self.metric)
