@@ -83,8 +83,8 @@ class KeepBest(TrainerCallback):
     """The weights of the evaluation that scored highest, in `folder`, with their score beside them.
 
     transformers' load_best_model_at_end ties checkpoints to evaluations; this leaves checkpoints free. Writing the same
-    best again after a resume gives the same files. A checkpoint that falls on an evaluation is written after it, so that
-    a resumed run knows its score.
+    best again after a resume gives the same files. A checkpoint that falls on an evaluation is written after it: a
+    resumed run knows its score.
     """
 
     def __init__(self, folder: Path, metric: str, patience: int | None = None) -> None:
