@@ -156,7 +156,7 @@ def conditions(record: dict[str, Any]) -> str:
     threads = "one thread" if record["threads"] == 1 else f"{record['threads']} threads"
     return (
         f"Measured on `minilm` with batches of {record['batch']} `snippets` and {threads} of a CPU, the median of "
-        f"{record['rounds']} rounds in turn with vanilla: `python benchmarks/perf/step_cost.py --record`."
+        f"at least {record['rounds']} rounds in turn with vanilla: `python benchmarks/perf/step_cost.py --record`."
     )
 
 
