@@ -7,6 +7,7 @@ from pathlib import Path
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import torch  # the variables above must be set before anything reads them
 import transformers

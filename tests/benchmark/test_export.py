@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -142,3 +144,12 @@ def test_every_other_family_is_exported(family, tmp_path):
             values = batch(*shape)
             (found,) = session.run(None, {node.name: values[node.name].numpy() for node in session.get_inputs()})
             assert np.abs(found - model(**values).logits.numpy()).max() < 1e-4
+
+
+def test_the_runtime_reports_to_nobody(tmp_path):
+    """It would keep a number of this machine and a file of what it wants to send."""
+    left = {name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "CI")}
+    code = "from uegr.benchmark.export import runtime; runtime()"
+    there = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], env=left | there, check=True)
+    assert not list(tmp_path.rglob("*onnxruntime*"))

@@ -132,6 +132,7 @@ def run_on_ray(
 
 def connected(address: str | None) -> Any:
     """Ray, connected to an existing cluster, or to a new one on this machine."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that we start reports to nobody
     try:
         import ray
     except ImportError:

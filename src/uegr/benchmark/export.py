@@ -1,5 +1,6 @@
 """A finished run as an ONNX file, which must say of a hundred texts what the torch model says."""
 
+import os
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -81,11 +82,17 @@ def inputs(run: Finished, texts: list[Text]) -> Any:
     return batches(run.model, run.tokenizer, texts, batch_size=BATCH, max_length=run.max_length)
 
 
-def largest_difference(run: Finished, file: Path, texts: list[Text]) -> float:
-    """Between the probabilities of onnxruntime and torch, over batches of many lengths and a batch of one."""
+def runtime() -> Any:
+    """onnxruntime, told to keep to itself: since 1.29 it would report the model's name and hashes to its maker."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime  # type: ignore[import-untyped]
 
-    session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    return onnxruntime
+
+
+def largest_difference(run: Finished, file: Path, texts: list[Text]) -> float:
+    """Between the probabilities of onnxruntime and torch, over batches of many lengths and a batch of one."""
+    session = runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     wanted = [node.name for node in session.get_inputs()]  # an input that the graph does not use is not in it
     differences = []
     with torch.inference_mode():
