@@ -92,8 +92,6 @@ def test_quick_is_the_demo() -> None:
 @pytest.mark.slow
 @named
 def test_its_smallest_scale_runs(file: Path, tmp_path: Path) -> None:
-    if file.stem == "quick":
-        pytest.skip("quick has one scale, the demo's, which takes minutes")
     if not (cache_folder() / "models" / "minilm-l3").exists():
         pytest.skip("minilm-l3 is not in the cache: uegr models fetch minilm-l3")
     scale = [] if file.stem == "smoke" else ["--scale", "smoke"]
