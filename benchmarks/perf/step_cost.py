@@ -22,13 +22,14 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
 import torch
+from step_extras import EXTRAS
 from torch.profiler import ProfilerActivity, profile
 from transformers import DataCollatorWithPadding, Trainer, TrainingArguments
 
@@ -37,11 +38,9 @@ from uegr import RobustTrainer, data, methods, models
 from uegr.methods import METHODS, Method
 from uegr.methods.contract import Terms, predictions, task_loss
 from uegr.methods.rat import RegularizedAdversarial
-from uegr.pieces.anchors import mixed
 from uegr.pieces.divergence import pairwise
 from uegr.pieces.embedding import perturbed, repeated
 from uegr.pieces.perturbation import unit, zero_start
-from uegr.pieces.weights import moved, relative, replaced, steepest, trainable
 
 BATCH, BATCHES = 16, 8
 RECORD = Path(uegr.__file__).parent / "methods" / "cost.json"
@@ -145,64 +144,16 @@ class Contender:
         return sum(tensor.nbytes for tensor in [*self.trainer.model.parameters(), *states])
 
 
-def move_weights(contender: Contender) -> None:
-    """SAM's ascent, without the pass that finds it."""
-    weights = trainable(contender.trainer.model)
-    with moved(weights, steepest({name: weight.detach() for name, weight in weights.items()}, 0.05)):
-        pass
-
-
-def move_matrices(contender: Contender) -> None:
-    """AWP's."""
-    weights = {name: weight for name, weight in trainable(contender.trainer.model).items() if weight.dim() > 1}
-    with moved(weights, relative({name: weight.detach() for name, weight in weights.items()}, weights, 0.005)):
-        pass
-
-
-def average_weights(contender: Contender) -> None:
-    """SMART's teacher."""
-    weights, teacher = trainable(contender.trainer.model), contender.trainer.method.objective.teacher
-    for name, weight in weights.items():
-        teacher[name].lerp_(weight.detach(), 0.01)
-    with replaced(weights, teacher):
-        pass
-
-
-def measure_distance(contender: Contender) -> None:
-    """The distance from the anchors, and its gradient on top of another."""
-    contender.trainer.method.objective.anchors.squared_distance(contender.trainer.model).backward()
-
-
-def mix_weights(contender: Contender) -> None:
-    """Mixout's mixture, and the way of its gradient back to the weights."""
-    model, mixture = contender.trainer.model, contender.trainer.method.objective.mixture
-    with mixed(model, mixture.anchors, mixture.p):
-        mixtures = [value for part in model.modules() for value in part._parameters.values() if value is not None]
-        mixtures = [value for value in mixtures if not value.is_leaf]
-    torch.autograd.backward(mixtures, [value.detach() for value in mixtures])
-
-
-EXTRAS: dict[str, Callable[[Contender], None]] = {
-    "sam": move_weights,
-    "awp": move_matrices,
-    "smart": average_weights,
-    "wcons": measure_distance,
-    "adv_ptwd": measure_distance,
-    "mixout": mix_weights,
-    "adv_mixout": mix_weights,
-}
-
-
 def extra_seconds(contender: Contender, times: int = 9) -> float:
     """What the method does to all weights beside its passes, alone; median."""
     if (run := EXTRAS.get(contender.name)) is None:
         return 0.0
-    seconds = []
+    model, objective, seconds = contender.trainer.model, contender.trainer.method.objective, []
     for _ in range(times):
         start = time.perf_counter()
-        run(contender)
+        run(model, objective)
         seconds.append(time.perf_counter() - start)
-    contender.trainer.model.zero_grad()
+    model.zero_grad()
     return statistics.median(seconds)
 
 

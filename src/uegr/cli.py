@@ -1,6 +1,7 @@
 """The command line. Every mistake of the user is one line on standard error and exit code 2."""
 
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -93,15 +94,9 @@ def train(
     if as_json:
         show_json(result)
     elif result:
-        print_scores(result, output)
+        from uegr.report.terminal import show_scores
 
-
-def print_scores(result: dict[str, Any], folder: Path) -> None:
-    """One line a split, and where the run is."""
-    for split, scores in result["scores"].items():
-        figures = "  ".join(f"{name} {value:.4f}" for name, value in scores.items() if name != "n")
-        typer.echo(f"{split:<12} {figures}  ({scores['n']:,} rows)")
-    typer.echo(f"run          {folder}  ({result['training']['seconds']:.0f} s)")
+        show_scores(result, output)
 
 
 @app.command()
@@ -296,8 +291,6 @@ def main() -> None:
 
 def quieten() -> None:
     """The libraries below speak only when something is wrong."""
-    import os
-
     for name, value in {"TRANSFORMERS_VERBOSITY": "error", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}.items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -7,12 +7,11 @@ The file says the paper's setting; `scales` override it, so that the same file r
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-import yaml
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from uegr.benchmark.printed import expanded
 from uegr.errors import InputError, did_you_mean
-from uegr.training.config import Strict
+from uegr.training.config import Strict, read_mapping
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -197,7 +196,9 @@ def dotted(key: str) -> str:
 
 def read_grid(path: Path, scale: str | None = None) -> Grid:
     """The grid of a file at a scale; without one the laptop's where the file has it, else the file as it is."""
-    content = read_mapping(path)
+    content = read_mapping(path, "title, methods, datasets")
+    if "scale" in content:
+        raise InputError(f"{path.name} holds a grid that has been resolved; expected one with `scales`, or none")
     scales = content.pop("scales", None) or {}
     check_scales(path, scales)
     if scale is not None and scale not in scales:
@@ -209,18 +210,6 @@ def read_grid(path: Path, scale: str | None = None) -> Grid:
         return Grid(**merged(content, scales.get(chosen) or {}), scale=chosen)
     except ValidationError as error:
         raise InputError(f"{path.name}: {complaint(error)}") from None
-
-
-def read_mapping(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}; the grids that ship are in benchmarks/") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict) or "scale" in content:
-        raise InputError(f"expected a mapping with keys such as title, methods, datasets in {path}")
-    return content
 
 
 def check_scales(path: Path, scales: Any) -> None:

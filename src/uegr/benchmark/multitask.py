@@ -7,7 +7,6 @@ Its folder is that of any run. In result.json, `tasks` says what each head is fo
 import copy
 import os
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -40,14 +39,7 @@ def train(
     if int(os.environ.get("RANK", 0)) == 0:
         store.write_config(folder, resolved)
     trainer, bar = make_trainer(config, folder, sets, loaded, rows, quiet)
-    checkpoint = store.last_checkpoint(folder)
-    started = time.time()
-    try:
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    finally:
-        bar.close()
-    spent = {"seconds": round(time.time() - started, 1), "resumed": checkpoint is not None}
-    return finish(config, resolved, folder, sets, loaded, trainer, spent)
+    return finish(config, resolved, folder, sets, loaded, trainer, run.fitted(trainer, bar, folder))
 
 
 def names_of(config: RunConfig) -> list[str]:

@@ -44,14 +44,19 @@ def train(
     if int(os.environ.get("RANK", 0)) == 0:
         store.write_config(folder, resolved)
     trainer, bar = make_trainer(config, folder, data, loaded, splits, quiet)
+    spent = fitted(trainer, bar, folder)
+    return finish(config, resolved, folder, data, loaded, trainer, spent)
+
+
+def fitted(trainer: Any, bar: Any, folder: Path) -> dict[str, Any]:
+    """Train, from the last checkpoint on where there is one; how long it took, and whether it went on from one."""
     checkpoint = store.last_checkpoint(folder)
     started = time.time()
     try:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:
         bar.close()
-    seconds = time.time() - started
-    return finish(config, resolved, folder, data, loaded, trainer, seconds, resumed=checkpoint is not None)
+    return {"seconds": round(time.time() - started, 1), "resumed": checkpoint is not None}
 
 
 def refuse(config: RunConfig, loaded: Any) -> None:
@@ -247,9 +252,7 @@ def finish(
     data: Data,
     loaded: Any,
     trainer: Any,
-    seconds: float,
-    *,
-    resumed: bool,
+    spent: dict[str, Any],
 ) -> dict[str, Any]:
     """Keep the chosen weights, score them, and write result.json last."""
     if not trainer.is_world_process_zero():
@@ -265,8 +268,7 @@ def finish(
             "rows": len(data.splits["train"]),
             "steps": trainer.state.global_step,
             "epochs": trainer.state.epoch,
-            "seconds": round(seconds, 1),
-            "resumed": resumed,
+            **spent,
             **augment.result(config, folder),
         },
         "machine": machine(),

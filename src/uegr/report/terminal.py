@@ -1,5 +1,6 @@
 """Figures as tables in the terminal."""
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -54,3 +55,11 @@ def comparison(runs: dict[str, dict[str, Any]], title: str = "") -> Table:
 def show_figures(figures: dict[str, Any]) -> None:
     """One run."""
     Console().print(comparison({"this run": figures}))
+
+
+def show_scores(result: dict[str, Any], folder: Path) -> None:
+    """One line a split of a training's scores, and where the run is."""
+    for split, scores in result["scores"].items():
+        figures = "  ".join(f"{name} {value:.4f}" for name, value in scores.items() if name != "n")
+        print(f"{split:<12} {figures}  ({scores['n']:,} rows)")
+    print(f"run          {folder}  ({result['training']['seconds']:.0f} s)")

@@ -213,7 +213,14 @@ def read_config(path: Path | None, overrides: dict[str, Any], settings: list[str
 
 
 def load_yaml(path: Path) -> dict[str, Any]:
-    """A mapping from a YAML file; a bare name stands for its section's `name`."""
+    """A run's configuration; a bare name stands for its section's `name`."""
+    content = read_mapping(path, "method, model, dataset")
+    sections = ("method", "model", "dataset", "augment")
+    return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
+
+
+def read_mapping(path: Path, keys: str) -> dict[str, Any]:
+    """A mapping from a YAML file; `keys` says which ones are looked for."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -221,9 +228,8 @@ def load_yaml(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
-        raise InputError(f"expected a mapping with keys such as method, model, dataset in {path}, got {content!r:.60}")
-    sections = ("method", "model", "dataset", "augment")
-    return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
+        raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
+    return content
 
 
 def put(target: dict[str, Any], path: list[str], value: Any) -> None:
