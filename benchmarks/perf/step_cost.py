@@ -37,7 +37,7 @@ import uegr
 from uegr import RobustTrainer, data, methods, models
 from uegr.methods import METHODS, Method
 from uegr.methods.contract import Terms, predictions, task_loss
-from uegr.methods.rat import RegularizedAdversarial
+from uegr.methods.objectives.submodels import RegularizedAdversarial
 from uegr.pieces.divergence import pairwise
 from uegr.pieces.embedding import perturbed, repeated
 from uegr.pieces.perturbation import unit, zero_start

@@ -26,7 +26,7 @@ def move_matrices(model: nn.Module, objective: Any) -> None:
 
 def average_weights(model: nn.Module, objective: Any) -> None:
     """SMART's teacher."""
-    weights, teacher = trainable(model), objective.teacher
+    weights, teacher = trainable(model), objective.teacher.values
     for name, weight in weights.items():
         teacher[name].lerp_(weight.detach(), 0.01)
     with replaced(weights, teacher):

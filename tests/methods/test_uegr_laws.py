@@ -12,9 +12,9 @@ from families import FAMILIES, tiny
 from uegr import backward
 from uegr.methods import Method, fgm, rat, rat_su, uegr, vanilla
 from uegr.methods.contract import predictions
-from uegr.pieces.dropout import sites
 from uegr.pieces.embedding import embedding_layer
 from uegr.pieces.schedule import Moment
+from uegr.pieces.sites import sites
 
 WITH_SITES = [family for family in FAMILIES if family not in ("llama", "qwen2")]
 SMALL: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}

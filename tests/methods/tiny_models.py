@@ -13,7 +13,7 @@ from transformers import BertForTokenClassification, GPT2LMHeadModel
 
 from families import tiny
 from uegr.methods import METHODS, Method
-from uegr.methods.ascc import ConvexHull
+from uegr.methods.objectives.hull import ConvexHull
 from uegr.pieces.schedule import Moment
 from uegr.training.step import accumulate, edit_gradients
 

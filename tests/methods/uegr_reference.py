@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from uegr.pieces.dropout import random_bits
+from uegr.pieces.masks import random_bits
 
 Site = tuple[str, int]  # module name, units
 Masks = list[Tensor]  # one multiplier (examples, [tokens,] units) a call of a site, in the order of the calls

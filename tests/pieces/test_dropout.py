@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from families import FAMILIES, tiny
-from uegr.pieces.dropout import AdaptiveDropout, drop_probabilities, dropped, mean_ranks, random_bits, sites
+from uegr.pieces.dropout import AdaptiveDropout, drop_probabilities, mean_ranks
 from uegr.pieces.embedding import repeated
+from uegr.pieces.masks import dropped, random_bits
+from uegr.pieces.sites import sites
 
 WITH_SITES = [family for family in FAMILIES if family not in ("llama", "qwen2")]
 

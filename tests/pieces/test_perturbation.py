@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from families import tiny
-from uegr.pieces.perturbation import (
-    Norm,
-    ascend,
-    check_epsilon,
-    check_norm,
-    length,
-    normalised,
-    project,
-    unit,
-    zero_start,
-)
+from uegr.pieces.checks import check_epsilon
+from uegr.pieces.perturbation import Norm, ascend, check_norm, length, normalised, project, unit, zero_start
 
 SCALES = [1.0, 1e-12, 1e-30, 1e-37, 1e20]
 

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from uegr.methods.ascc import ConvexHull
 from uegr.methods.contract import Method, Terms, configured
 from uegr.methods.mixout import Mixture, Weights
+from uegr.methods.objectives.hull import ConvexHull
 from uegr.pieces.embedding import Batch
 
 

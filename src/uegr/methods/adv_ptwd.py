@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
-from uegr.methods.ascc import ConvexHull
 from uegr.methods.contract import Method, Terms, configured, task_loss
+from uegr.methods.objectives.hull import ConvexHull
 from uegr.pieces.anchors import Anchors
+from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch
 from uegr.pieces.encoder import encoder_names, extended
 from uegr.pieces.hull import Hull, combined
-from uegr.pieces.perturbation import check_amount
 
 Distance = Literal["norm", "squared"]
 UNDER_ROOT = 1e-10

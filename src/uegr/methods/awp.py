@@ -21,8 +21,9 @@ from torch import Tensor, nn
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
 from uegr.methods.fgm import Attack
 from uegr.methods.sam import rehearsed_gradients
+from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch, perturbed, unwrapped
-from uegr.pieces.perturbation import Norm, check_amount, climb, zero_start
+from uegr.pieces.perturbation import Norm, climb, zero_start
 from uegr.pieces.schedule import Moment
 from uegr.pieces.weights import moved, relative, trainable
 

@@ -19,8 +19,8 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from uegr.methods.child_f import ChildTask, OnLayers, check_share
-from uegr.methods.contract import Method, configured, task_loss
+from uegr.methods.contract import GradientEdit, Method, configured, task_loss
+from uegr.methods.objectives.child import ChildTask, OnLayers, check_share
 from uegr.pieces.embedding import Batch
 from uegr.pieces.encoder import layer_names
 from uegr.pieces.fisher import fisher, largest
@@ -28,10 +28,8 @@ from uegr.pieces.schedule import Moment
 from uegr.pieces.selective import Parameters
 
 
-class FixedChild:
+class FixedChild(GradientEdit):
     """Keeps the gradients of one fixed child network."""
-
-    needs_optimizer = False
 
     def __init__(self, p: float) -> None:
         self.p = check_share(p)
@@ -48,9 +46,6 @@ class FixedChild:
         for name, parameter in parameters.items():
             if parameter.grad is not None and name in self.child:
                 parameter.grad.mul_(self.child[name].to(parameter.device))
-
-    def after(self, parameters: Parameters) -> None:
-        """Nothing is left to do."""
 
     def state_dict(self) -> dict[str, Tensor]:
         return dict(self.child)

@@ -10,64 +10,17 @@ encoder's stacked layers are masked; embeddings, pooler and head are left alone,
 The mask is drawn anew each step, from seed and step alone. 1 forward and 1 backward pass.
 """
 
-from collections.abc import Iterator, Mapping
-
 import torch
-from torch import Tensor, nn
 
-from uegr.methods.contract import GradientEdit, Method, Objective, Terms, configured, task_loss
-from uegr.pieces.embedding import Batch, unwrapped
-from uegr.pieces.encoder import layer_names
+from uegr.methods.contract import GradientEdit, Method, configured
+from uegr.methods.objectives.child import ChildTask, OnLayers, check_share
 from uegr.pieces.saliency import EXACT_UP_TO, select_, snapped
 from uegr.pieces.schedule import Moment
 from uegr.pieces.selective import Parameters
 
 
-class OnLayers:
-    """An edit of the gradient that sees the encoder's stacked layers only."""
-
-    def __init__(self, inner: GradientEdit) -> None:
-        self.inner, self.names = inner, frozenset[str]()
-        self.needs_optimizer = inner.needs_optimizer
-
-    def look(self, model: nn.Module) -> None:
-        """Find the layers of the model whose gradients will come."""
-        self.names = frozenset(layer_names(model))
-        if not self.names:
-            name = type(unwrapped(model)).__name__
-            raise ValueError(f"expected trainable layers in the encoder, got {name} with none; unfreeze some")
-
-    def edit(self, parameters: Parameters, moment: Moment) -> None:
-        self.inner.edit({name: p for name, p in parameters.items() if name in self.names}, moment)
-
-    def after(self, parameters: Parameters) -> None:
-        self.inner.after({name: p for name, p in parameters.items() if name in self.names})
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return self.inner.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        self.inner.load_state_dict(state)
-
-
-class ChildTask(Objective):
-    """One clean pass; tells the edit which weights are the encoder's layers."""
-
-    def __init__(self, layers: OnLayers) -> None:
-        self.layers = layers
-
-    def check(self, model: nn.Module) -> None:
-        self.layers.look(model)
-
-    def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
-        self.layers.look(model)
-        yield {"task": task_loss(model(**batch))}
-
-
-class RandomChild:
+class RandomChild(GradientEdit):
     """Keeps each entry of the gradient with probability p and divides it by p."""
-
-    needs_optimizer = False
 
     def __init__(self, p: float) -> None:
         self.p = check_share(p)
@@ -83,22 +36,6 @@ class RandomChild:
         p = snapped(torch.tensor(self.p, dtype=torch.float64), fine).item()
         generator = moment.generator(found[0].device)
         select_(found, found, lambda values: torch.full_like(values, p), generator, rescale=True)
-
-    def after(self, parameters: Parameters) -> None:
-        """Nothing is left to do."""
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """There is no state: the mask follows from seed and step."""
-
-
-def check_share(p: float) -> float:
-    """The child's share of the weights, if it is one."""
-    if not 0 < p <= 1:
-        raise ValueError(f"expected 0 < p <= 1, got {p}")
-    return p
 
 
 @configured

@@ -55,14 +55,23 @@ class Objective:
 
 
 class GradientEdit(Protocol):
-    """Works once on the accumulated, clipped gradient of an optimizer step."""
+    """Works once on the accumulated, clipped gradient of an optimizer step; all but `edit` may be inherited."""
 
-    needs_optimizer: bool
+    needs_optimizer: bool = False
 
     def edit(self, parameters: Parameters, moment: Moment) -> None: ...
-    def after(self, parameters: Parameters) -> None: ...
-    def state_dict(self) -> dict[str, Tensor]: ...
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None: ...
+
+    def after(self, parameters: Parameters) -> None:
+        """After the optimizer's step."""
+        return
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What must survive a checkpoint."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Undo `state_dict`."""
+        return
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.checks import check_epsilon
 from uegr.pieces.embedding import Batch, perturbed
-from uegr.pieces.perturbation import Norm, ascend, check_epsilon, check_norm, zero_start
+from uegr.pieces.perturbation import Norm, ascend, check_norm, zero_start
 from uegr.pieces.schedule import Moment, warmed
 
 

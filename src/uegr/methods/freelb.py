@@ -19,8 +19,9 @@ from contextlib import nullcontext
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.checks import check_amount, check_epsilon, check_steps
 from uegr.pieces.embedding import Batch, perturbed
-from uegr.pieces.perturbation import ascend, check_amount, check_epsilon, check_steps, project, random_start
+from uegr.pieces.perturbation import ascend, project, random_start
 from uegr.pieces.randomness import rehearsed
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import Tensor, nn
 
-from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.methods.contract import GradientEdit, Method, Objective, Terms, configured, task_loss
 from uegr.pieces.embedding import Batch, unwrapped
 from uegr.pieces.encoder import encoder_names, extended
 from uegr.pieces.schedule import Moment
@@ -74,10 +74,8 @@ class HeadFirst(Objective):
             self.steps = int(state["steps"])
 
 
-class KeepEncoder:
+class KeepEncoder(GradientEdit):
     """While probing, the optimizer sees no gradient below the head."""
-
-    needs_optimizer = False
 
     def __init__(self, objective: HeadFirst) -> None:
         self.objective = objective
@@ -86,15 +84,6 @@ class KeepEncoder:
         if self.objective.probing(moment):
             for name in self.objective.below:
                 parameters[name].grad = None
-
-    def after(self, parameters: Parameters) -> None:
-        """Nothing is left to do."""
-
-    def state_dict(self) -> dict[str, Tensor]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """There is no state."""
 
 
 @configured

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch, perturbed
-from uegr.pieces.perturbation import check_amount, random_start
+from uegr.pieces.perturbation import random_start
 
 
 class NoisyEmbedding(Objective):

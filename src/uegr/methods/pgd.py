@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
 from uegr.methods.fgm import Attack
+from uegr.pieces.checks import check_amount, check_steps
 from uegr.pieces.embedding import Batch, perturbed, unwrapped
-from uegr.pieces.perturbation import Norm, check_amount, check_steps, climb, project, random_start
+from uegr.pieces.perturbation import Norm, climb, project, random_start
 from uegr.pieces.schedule import Moment
 
 

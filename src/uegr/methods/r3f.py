@@ -17,9 +17,10 @@ from typing import Literal
 from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, predictions, task_loss
+from uegr.pieces.checks import check_amount
 from uegr.pieces.divergence import between, symmetric_kl
 from uegr.pieces.embedding import Batch, perturbed
-from uegr.pieces.perturbation import check_amount, normal_start, random_start
+from uegr.pieces.perturbation import normal_start, random_start
 
 Noise = Literal["uniform", "normal"]
 

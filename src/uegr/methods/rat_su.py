@@ -12,7 +12,8 @@ gives no settings for it. Passes as in `rat`.
 """
 
 from uegr.methods.contract import Method, configured
-from uegr.methods.rat import Consistency, objective
+from uegr.methods.objectives.submodels import Consistency
+from uegr.methods.rat import objective
 from uegr.pieces.divergence import Reduction
 from uegr.pieces.perturbation import Norm
 from uegr.pieces.saliency import Keep, Score

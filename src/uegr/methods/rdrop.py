@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, predictions, task_loss
+from uegr.pieces.checks import check_amount
 from uegr.pieces.divergence import Reduction, pairwise, symmetric_kl
-from uegr.pieces.dropout import sites
 from uegr.pieces.embedding import Batch, repeated, unwrapped
-from uegr.pieces.perturbation import check_amount
+from uegr.pieces.sites import sites
 
 
 class RegularizedDropout(Objective):

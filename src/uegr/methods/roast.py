@@ -19,12 +19,13 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from uegr.methods.child_f import ChildTask, OnLayers
 from uegr.methods.contract import Method, Terms, configured, predictions, task_loss
 from uegr.methods.fgm import Attack
+from uegr.methods.objectives.child import ChildTask, OnLayers
+from uegr.pieces.checks import check_amount
 from uegr.pieces.divergence import Reduction, between, reduced, symmetric_kl
 from uegr.pieces.embedding import Batch, perturbed
-from uegr.pieces.perturbation import Norm, check_amount, unit, zero_start
+from uegr.pieces.perturbation import Norm, unit, zero_start
 from uegr.pieces.schedule import Moment
 from uegr.pieces.selective import Refresh, Rescale, SelectiveUpdate
 

@@ -16,8 +16,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch, unwrapped
-from uegr.pieces.perturbation import check_amount
 from uegr.pieces.randomness import rehearsed
 from uegr.pieces.weights import Weights, gradients, moved, steepest, trainable
 

@@ -24,11 +24,12 @@ from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, predictions, task_loss
 from uegr.methods.r3f import jeffreys
+from uegr.pieces.checks import check_amount, check_steps
 from uegr.pieces.divergence import between
 from uegr.pieces.embedding import Batch, perturbed, unwrapped
-from uegr.pieces.perturbation import check_amount, check_steps, climb, normal_start
+from uegr.pieces.perturbation import climb, normal_start
 from uegr.pieces.schedule import Moment
-from uegr.pieces.weights import replaced, trainable
+from uegr.pieces.weights import Trailing, replaced, trainable
 
 
 class Smooth(Objective):
@@ -38,13 +39,10 @@ class Smooth(Objective):
     extra: ClassVar[str] = "the average of the past weights"
 
     def __init__(self, amounts: Mapping[str, float], steps: int, momentum: float) -> None:
-        if not 0 <= momentum < 1:
-            raise ValueError(f"expected 0 <= momentum < 1, got {momentum}")
         self.amounts = {name: check_amount(name, value) for name, value in amounts.items()}
-        self.steps, self.momentum = check_steps(steps), momentum
+        self.steps, self.teacher = check_steps(steps), Trailing(momentum)
         self.passes = (2 + steps + bool(amounts["proximal"]), 2 + steps)
-        self.teacher: dict[str, Tensor] = {}
-        self.averaged, self.step = -1, 0
+        self.step = 0
 
     def begin(self, moment: Moment) -> None:
         self.step = moment.step
@@ -75,21 +73,15 @@ class Smooth(Objective):
     @torch.no_grad()
     def taught(self, model: nn.Module, batch: Batch) -> Tensor:
         """The predictions at theta~, which follows theta at the first batch of each step."""
-        weights, inner = trainable(model), unwrapped(model)
-        if self.averaged != self.step or not self.teacher:
-            for name, weight in weights.items():
-                past = self.teacher.setdefault(name, weight.detach().clone())
-                past.lerp_(weight.detach(), 1 - self.momentum)
-            self.averaged = self.step
-        with replaced(weights, self.teacher):
-            return predictions(model, inner(**batch)["logits"], batch)
+        weights = trainable(model)
+        with replaced(weights, self.teacher.follow(weights, self.step)):
+            return predictions(model, unwrapped(model)(**batch)["logits"], batch)
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {"averaged": torch.tensor(self.averaged)} | {f"teacher.{k}": v for k, v in self.teacher.items()}
+        return self.teacher.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        self.averaged = int(state["averaged"])
-        self.teacher = {k.removeprefix("teacher."): v for k, v in state.items() if k.startswith("teacher.")}
+        self.teacher.load_state_dict(state)
 
 
 @configured

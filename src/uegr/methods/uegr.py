@@ -22,7 +22,7 @@ from typing import Literal
 
 from uegr.methods.contract import Method, configured
 from uegr.methods.fgm import Attack
-from uegr.methods.rat import Consistency, RegularizedAdversarial, check_rates
+from uegr.methods.objectives.submodels import Consistency, RegularizedAdversarial, check_rates
 from uegr.pieces.divergence import Reduction
 from uegr.pieces.dropout import AdaptiveDropout
 from uegr.pieces.perturbation import Norm

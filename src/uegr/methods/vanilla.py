@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
-from uegr.pieces.dropout import sites
 from uegr.pieces.embedding import Batch
+from uegr.pieces.sites import sites
 
 
 class Vanilla(Objective):

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
 from uegr.pieces.anchors import Anchors
+from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch
 from uegr.pieces.encoder import encoder_names, extended
-from uegr.pieces.perturbation import check_amount
 from uegr.pieces.schedule import Moment
 
 Anneal = Literal["sigmoid", "constant"]

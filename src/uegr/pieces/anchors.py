@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
-from uegr.pieces.dropout import dropped
 from uegr.pieces.embedding import unwrapped
+from uegr.pieces.masks import dropped
 
 SAME = 1e-6  # relative: sums of the same weights on another machine
 

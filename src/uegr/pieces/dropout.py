@@ -9,9 +9,6 @@ gradients are suppressed, the best range is [0.3, 0.5]. The definition here: at 
 
 and pass k drops unit j with probability q_kj, independently per example and token, and divides what it keeps by
 1 - q_kj, so that the expected activation is unchanged. Where no gradient is known, r_j = 1/2: ordinary dropout.
-
-A site is a called `nn.Dropout` whose input has units in its last dimension. Attention probabilities (four dimensions,
-or a float handed to the attention kernel) are no units of the network and keep their own dropout.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,30 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from uegr.pieces.embedding import Batch, arranged, embedding_layer, token_mask, unwrapped
+from uegr.pieces.embedding import Batch, embedding_layer, unwrapped
+from uegr.pieces.masks import dropped
+from uegr.pieces.sites import Layout, another_forward, check_sites, sites, until_left
 
 HIGHEST = 0.95  # above it, dividing what is kept by 1 - q only amplifies noise
 PAPER_RATE, PAPER_SPREAD = 0.4, 0.1  # the paper's best range, [0.3, 0.5]
-
-
-def sites(model: nn.Module) -> dict[str, nn.Dropout]:
-    """Every nn.Dropout of the model by name.
-
-    >>> list(sites(nn.Sequential(nn.Linear(2, 2), nn.Dropout(0.1))))
-    ['1']
-    """
-    return {name: module for name, module in unwrapped(model).named_modules() if isinstance(module, nn.Dropout)}
-
-
-def check_sites(model: nn.Module) -> dict[str, nn.Dropout]:
-    """The sites, if there are any: else all sub-models would be the same."""
-    found = sites(model)
-    if not found:
-        raise ValueError(
-            "expected a model with nn.Dropout modules to draw sub-models from, got "
-            f"{type(unwrapped(model)).__name__} with none; give it dropout, or choose a method without sub-models"
-        )
-    return found
 
 
 def mean_ranks(values: Tensor) -> Tensor:
@@ -63,22 +42,6 @@ def mean_ranks(values: Tensor) -> Tensor:
 def drop_probabilities(ranks: Tensor, rates: Tensor, spread: float | Tensor) -> Tensor:
     """q (passes, units) from the units' ranks (units,) and the passes' rates (passes,)."""
     return (rates[:, None] + spread * (2 * ranks[None, :] - 1)).clamp(0, HIGHEST)
-
-
-def random_bits(shape: torch.Size, device: torch.device) -> Tensor:
-    """Uniform 32-bit integers: eight times cheaper on a CPU than torch's Bernoulli."""
-    half = (shape.numel() + 1) // 2
-    wide = torch.empty(half, dtype=torch.int64, device=device).random_(torch.iinfo(torch.int64).min, None)
-    return wide.view(torch.int32)[: shape.numel()].view(shape)
-
-
-def dropped(values: Tensor, probabilities: Tensor) -> Tensor:
-    """`values` with each entry dropped with its probability (broadcastable), the others divided by what is kept."""
-    kept = 1 - probabilities
-    threshold = (kept * 2.0**32 - 1 - 2.0**31).round().to(torch.int32)  # keep where bits <= threshold
-    mask = torch.empty(values.shape, dtype=values.dtype, device=values.device)
-    torch.le(random_bits(values.shape, values.device), threshold, out=mask)  # torch.where is ten times slower on a CPU
-    return values * mask.div_(kept.to(values.dtype))
 
 
 @dataclass
@@ -115,11 +78,11 @@ class AdaptiveDropout:
     def learning(self, model: nn.Module, batch: Batch) -> Iterator[None]:
         """Inside, a forward and its backward teach the ranks; nothing is kept when the body raises."""
         squares: dict[str, Tensor] = {}
-        mask = _Mask(batch)
+        mask = Layout(batch)
         with ExitStack() as hooks:
-            _hook(hooks, embedding_layer(model).register_forward_pre_hook(mask.look))
+            until_left(hooks, embedding_layer(model).register_forward_pre_hook(mask.look))
             for name, module in sites(model).items():
-                _hook(hooks, module.register_forward_pre_hook(_watch(name, mask, squares, hooks)))
+                until_left(hooks, module.register_forward_pre_hook(_watch(name, mask, squares, hooks)))
             yield
         for key, total in squares.items():
             if torch.isfinite(total).all():
@@ -128,16 +91,16 @@ class AdaptiveDropout:
     @contextmanager
     def applied(self, model: nn.Module, batch: Batch, passes: int) -> Iterator[None]:
         """Inside, the model drops adaptively; the batch holds `passes` copies of the examples, pass after pass."""
-        layout = _Mask(batch)
+        layout = Layout(batch)
         rows = len(batch["input_ids"])
         with ExitStack() as changes:
-            _hook(changes, embedding_layer(model).register_forward_pre_hook(layout.look))
+            until_left(changes, embedding_layer(model).register_forward_pre_hook(layout.look))
             for name, module in sites(model).items():
-                changes.enter_context(_replaced(module, self._forward(name, module, layout, rows, passes)))
+                changes.enter_context(another_forward(module, self._forward(name, module, layout, rows, passes)))
             yield
 
     def _forward(
-        self, name: str, module: nn.Dropout, layout: "_Mask", rows: int, passes: int
+        self, name: str, module: nn.Dropout, layout: Layout, rows: int, passes: int
     ) -> Callable[[Tensor], Tensor]:
         own = module.forward
 
@@ -156,34 +119,8 @@ class AdaptiveDropout:
         return forward
 
 
-class _Mask:
-    """How the model shows its batch to its layers: examples first, or tokens first as in XLNet."""
-
-    def __init__(self, batch: Batch) -> None:
-        self.ids, self.tokens = batch["input_ids"], token_mask(batch)
-        self.seen: Tensor | None = None
-        self.tokens_first = False
-
-    def look(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
-        self.seen = arranged(self.tokens, inputs[0], self.ids)
-        self.tokens_first = self.seen is not self.tokens and self.seen.shape == self.ids.T.shape
-
-    def axis(self, values: Tensor, rows: int) -> int | None:
-        """The dimension along which the examples lie, if any."""
-        if self.tokens_first and values.dim() == 3:
-            return 1 if values.shape[1] == rows else None
-        folded = values.dim() == 3 and values.shape[0] % rows == 0  # sentences of a document as rows of their own
-        return 0 if values.shape[0] == rows or folded else None
-
-    def over(self, values: Tensor) -> Tensor:
-        """`values` with padding at zero, where they have a token dimension."""
-        if self.seen is None or values.shape[:2] != self.seen.shape or values.dim() != 3:
-            return values
-        return values * self.seen.unsqueeze(-1).to(values.dtype)
-
-
 def _watch(
-    name: str, mask: _Mask, squares: dict[str, Tensor], hooks: ExitStack
+    name: str, mask: Layout, squares: dict[str, Tensor], hooks: ExitStack
 ) -> Callable[[nn.Module, tuple[Any, ...]], None]:
     """A hook that adds the squared gradients of what enters a site, unit by unit."""
 
@@ -198,23 +135,6 @@ def _watch(
             total = (rows.float() if rows.dtype.itemsize < 4 else rows).square().sum(0)  # ten times a norm's speed
             squares[key] = squares.get(key, 0) + total  # a module that layers share is called several times
 
-        _hook(hooks, values.register_hook(add))  # DeBERTa drops from a weight itself, where a hook would stay
+        until_left(hooks, values.register_hook(add))  # DeBERTa drops from a weight itself, where a hook would stay
 
     return watch
-
-
-def _hook(stack: ExitStack, handle: torch.utils.hooks.RemovableHandle) -> None:
-    stack.callback(handle.remove)
-
-
-@contextmanager
-def _replaced(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """The module's forward is another one inside; an own forward of the instance comes back, or the class's."""
-    before = module.__dict__.get("forward")
-    module.__dict__["forward"] = forward
-    try:
-        yield
-    finally:
-        del module.__dict__["forward"]
-        if before is not None:
-            module.__dict__["forward"] = before

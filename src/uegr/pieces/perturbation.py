@@ -33,25 +33,6 @@ def check_norm(norm: str) -> Norm:
     raise ValueError(f"expected norm to be one of {', '.join(get_args(Norm))}, got {norm!r}")
 
 
-def check_amount(name: str, value: float) -> float:
-    """A radius, weight or length, if it is one: what is negative or infinite is refused by its name."""
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"expected {name} >= 0, got {value}")
-    return value
-
-
-def check_epsilon(epsilon: float) -> float:
-    """The radius, if it is one."""
-    return check_amount("epsilon", epsilon)
-
-
-def check_steps(steps: int) -> int:
-    """The number of ascent steps, if it is one."""
-    if not (isinstance(steps, int) and steps >= 1):
-        raise ValueError(f"expected steps >= 1, got {steps}")
-    return steps
-
-
 def zero_start(model: nn.Module, batch: Batch) -> Tensor:
     """A leaf of zeros, (examples, tokens, dimensions): the clean backward leaves dL/dx in its `.grad`."""
     weight = embedding_layer(model).weight

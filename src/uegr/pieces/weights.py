@@ -110,3 +110,30 @@ def frozen(weights: Weights) -> Iterator[None]:
     finally:
         for name, weight in weights.items():
             weight.requires_grad_(before[name])
+
+
+class Trailing:
+    """An average of the past weights, momentum * average + (1 - momentum) * weights, moved at most once a step."""
+
+    def __init__(self, momentum: float) -> None:
+        if not 0 <= momentum < 1:
+            raise ValueError(f"expected 0 <= momentum < 1, got {momentum}")
+        self.momentum, self.step = momentum, -1
+        self.values: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def follow(self, weights: Weights, step: int) -> dict[str, Tensor]:
+        """The average at that step."""
+        if self.step != step or not self.values:
+            for name, weight in weights.items():
+                past = self.values.setdefault(name, weight.detach().clone())
+                past.lerp_(weight.detach(), 1 - self.momentum)
+            self.step = step
+        return self.values
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"averaged": torch.tensor(self.step)} | {f"teacher.{k}": v for k, v in self.values.items()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        self.step = int(state["averaged"])
+        self.values = {k.removeprefix("teacher."): v for k, v in state.items() if k.startswith("teacher.")}
