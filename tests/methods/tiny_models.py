@@ -189,3 +189,12 @@ def unless_refused(name: str, task: str) -> Iterator[None]:
         yield
     print(f"{name} refuses {task}: {refusal.value}")
     pytest.skip(f"{name} refuses {task}: {refusal.value}")
+
+
+def shaken(model: nn.Module, seed: int = 7) -> nn.Module:
+    """The model some steps later."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.05 * torch.randn(weight.shape, generator=generator, dtype=torch.float64))
+    return model
