@@ -9,6 +9,7 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
+import pytest
 import torch  # the variables above must be set before anything reads them
 import transformers
 from hypothesis import settings
@@ -19,3 +20,14 @@ transformers.utils.logging.disable_progress_bar()
 
 settings.register_profile("uegr", deadline=None, derandomize=True, database=None)  # the same on a slow machine, twice
 settings.load_profile("uegr")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with a tiny model and a data set of 64 rows to train on and 16 to hold out."""
+    from tiny_run import data_folder, model_folder
+
+    folder = tmp_path_factory.mktemp("home")
+    model_folder(folder / "model")
+    data_folder(folder / "data", train=64, other=16)
+    return folder

@@ -12,7 +12,6 @@ import torch
 from typer.testing import CliRunner
 
 from families import FAMILIES, tiny
-from tiny_run import data_folder, model_folder
 from uegr import cli
 from uegr.benchmark import export as benchmark
 from uegr.benchmark.run import train
@@ -22,14 +21,6 @@ from uegr.training.config import RunConfig
 
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export")
-    model_folder(folder / "model")
-    data_folder(folder / "data", train=64, other=16)
-    return folder
 
 
 def finished(home, model, **settings):

@@ -9,20 +9,12 @@ import yaml
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from tiny_run import GOOD, data_folder, model_folder, sentences, write_csv
+from tiny_run import GOOD, sentences, write_csv
 from uegr.benchmark import model_card, store
 from uegr.benchmark.attack import attack_run
 from uegr.benchmark.measure import measure
 from uegr.benchmark.run import train
 from uegr.training.config import RunConfig
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("card")
-    model_folder(folder / "model")
-    data_folder(folder / "data", train=64, other=16)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from transformers import AutoModelForSequenceClassification
 from typer.testing import CliRunner
 
 from families import FAMILIES, tiny
-from tiny_run import data_folder, model_folder
 from uegr import cli
 from uegr.benchmark import run
 from uegr.benchmark.measure import Finished
@@ -86,14 +85,6 @@ def test_without_peft_one_line_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"pip install 'uegr\[peft\]'"):
         adapted(Loaded(tiny("bert")[0], None, "bert", None))
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lora")
-    model_folder(folder / "model")
-    data_folder(folder / "data", train=64, other=16)
-    return folder
 
 
 def configuration(home, **changes):
