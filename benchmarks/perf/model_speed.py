@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import DataCollatorWithPadding, TrainerCallback, TrainingArguments
+from transformers import DataCollatorWithPadding, PrinterCallback, TrainerCallback, TrainingArguments
 
 from uegr import RobustTrainer, data, methods, models
 from uegr.data.vocabulary import vocabulary
@@ -93,6 +93,7 @@ def trainer_of(name: str, rows: Any, tokenizer: Any, folder: str) -> tuple[Robus
         model=models.build(name, tokenizer, 2).model, args=args, train_dataset=rows, method=methods.vanilla(),
         data_collator=DataCollatorWithPadding(tokenizer), callbacks=[clock],
     )  # fmt: skip
+    trainer.remove_callback(PrinterCallback)  # standard output is for the result
     return trainer, clock
 
 
