@@ -40,25 +40,25 @@ def main() -> None:
     model, tokenizer = subject(options)
     sentences = test_sentences(options.examples)
     found: dict[str, Any] = {"examples": len(sentences), "threads": options.threads, "torch": torch.__version__}
-    found |= compared(model, tokenizer, sentences, "pwws", "pwws_ren", {})
-    few = sentences[: options.genetic_examples]
-    if few:
+    if sentences:
+        found |= compared(model, tokenizer, sentences, "pwws", "pwws_ren", {})
+    if few := test_sentences(options.genetic_examples):
         genetic = compared(model, tokenizer, few, "genetic", "genetic", {"population": 60, "iterations": 40})
         found["genetic"] = {"examples": len(few)} | genetic
     if options.peer:
-        found["peer"] = against_peer(options, model, tokenizer, sentences[: options.peer_examples])
+        found["peer"] = against_peer(options, model, tokenizer, test_sentences(options.peer_examples))
     print(json.dumps(found) if options.json else table(found))
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", type=int, default=200)
-    parser.add_argument("--genetic-examples", type=int, default=4)
+    parser.add_argument("--examples", type=int, default=200, help="sentences for PWWS; 0 leaves it out")
+    parser.add_argument("--genetic-examples", type=int, default=4, help="sentences for genetic; 0 leaves it out")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--run", help="a folder with a fine-tuned model and its tokenizer")
     parser.add_argument("--rows", type=int, default=2000, help="training rows of the quick fine-tuning")
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with textattack installed")
-    parser.add_argument("--peer-examples", type=int, help="set it against the peer on the first few sentences only")
+    parser.add_argument("--peer-examples", type=int, default=200, help="sentences for the peer, which takes long")
     parser.add_argument("--as-peer", metavar="FOLDER", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
