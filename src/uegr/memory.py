@@ -2,7 +2,7 @@
 
 glibc gives a large block back to the system when it is freed, and a training step on a CPU frees and asks for the same
 blocks again and again: the system then clears every page anew, which was a seventh to a fifth of a step measured alone
-(benchmarks/perf/freed_memory.py). What a process holds at most is the same; it just does not give it back in between.
+(benchmarks/perf/freed_memory.py). The price: a process held 3 to 10% more at its peak (docs/results.md).
 """
 
 import ctypes
