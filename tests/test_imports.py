@@ -20,7 +20,6 @@ MAY_KNOW: dict[str, set[str]] = {
     "report": BASE,  # reads result files only
     "errors": set(),
     "files": set(),
-    "memory": set(),
     "packages": {"errors"},
 }
 FRONT_DOORS = {"__init__", "__main__", "cli", "demo", "app", "listings"}  # these know everything

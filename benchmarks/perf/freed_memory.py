@@ -3,8 +3,8 @@
     python benchmarks/perf/freed_memory.py                     minilm, bilstm and texthan, as a table
     python benchmarks/perf/freed_memory.py --json minilm       one JSON line
 
-In one process, glibc is told in turns to keep what is freed (as src/uegr/memory.py does) and to give it back (as
-it does by itself). `ratio` is the median over rounds of the kept step's time divided by the other's, `faults` are the
+In one process, glibc is told in turns to keep what is freed (docs/scale.md says how to ask for it) and to give it back
+(its own way). `ratio` is the median over rounds of the kept step's time divided by the other's, `faults` are the
 pages that the system had to clear for a step. Made-up rows, 16 a batch, as long as SST-2's for minilm and IMDB's for
 the other two.
 """
@@ -22,11 +22,14 @@ from datasets import Dataset
 
 from uegr import models
 from uegr.data.vocabulary import vocabulary
-from uegr.memory import SETTINGS
 
 LENGTHS = {"minilm": (8, 16, 32), "bilstm": (120, 240, 500), "texthan": (120, 240, 500)}
 WORDS, ROWS = 40_000, 16
-GIVEN_BACK = {"MALLOC_MMAP_MAX_": 65_536, "MALLOC_TRIM_THRESHOLD_": 2**17, "MALLOC_TOP_PAD_": 2**17}
+OPTIONS = {  # the name in the environment: (its number in malloc.h, the value that keeps, the value that gives back)
+    "MALLOC_MMAP_MAX_": (-4, 0, 65_536),
+    "MALLOC_TRIM_THRESHOLD_": (-1, 2**31 - 1, 2**17),
+    "MALLOC_TOP_PAD_": (-2, 2**26, 2**17),
+}
 
 
 def main() -> None:
@@ -47,8 +50,8 @@ def main() -> None:
 
 def tell(kept: bool) -> None:
     """Tell glibc what to do with freed memory."""
-    for name, (number, value) in SETTINGS.items():
-        if ctypes.CDLL(None).mallopt(number, value if kept else GIVEN_BACK[name]) != 1:
+    for name, (number, keeps, gives_back) in OPTIONS.items():
+        if ctypes.CDLL(None).mallopt(number, keeps if kept else gives_back) != 1:
             raise SystemExit(f"this C library does not know {name}")
 
 

@@ -273,9 +273,7 @@ def show_json(content: Any) -> None:
 def main() -> None:
     """The entry point: mistakes become one line, an interruption says how to go on."""
     from uegr.data.warn import DataWarning
-    from uegr.memory import keep_freed
 
-    keep_freed()
     warnings.filterwarnings("ignore")
     warnings.filterwarnings("always", category=DataWarning)
     warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
