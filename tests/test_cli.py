@@ -1,16 +1,10 @@
 """The command line as a user meets it: in a process of its own, and what it answers to mistakes."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 from tiny_run import data_folder, model_folder, sentences, write_csv
@@ -254,38 +248,6 @@ def test_the_entry_point_exits_with_2_and_one_line():
     assert done.returncode == 2
     assert done.stderr == "uegr: error: unknown method uger; did you mean uegr?\n"
     assert done.stdout == ""
-
-
-def command(home, output, *more):
-    base = [sys.executable, "-m", "uegr.cli", "train", "--model", home / "model", "--dataset", home / "data"]
-    steps = ["--epochs", "2.5", "--set", "training.checkpoint_steps=7"]
-    return [str(part) for part in [*base, "--method", "uegr", "--output", output, *steps, *SMALL, *more]]
-
-
-def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run(command(home, tmp_path / "whole"), check=True, capture_output=True, env=environment)
-    process = subprocess.Popen(
-        command(home, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-    )
-    deadline = time.time() + 120
-    while not whole_checkpoints(tmp_path / "killed") and process.poll() is None and time.time() < deadline:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert whole_checkpoints(tmp_path / "killed"), "the run was killed before its first checkpoint, or never began"
-    assert not (tmp_path / "killed" / "result.json").exists()
-    again = command(home, tmp_path / "killed", "--resume", "--json")
-    done = subprocess.run(again, check=True, capture_output=True, text=True, env=environment)
-    assert json.loads(done.stdout)["training"]["resumed"]
-    whole, resumed = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "killed"))
-    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
-    steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
-    assert steps == sorted(steps)
-
-
-def whole_checkpoints(folder: Path):
-    return list(folder.glob("checkpoint-*/trainer_state.json"))
 
 
 def test_attack_counts_what_it_broke_and_resumes(finished, tmp_path):

@@ -94,3 +94,19 @@ def victim() -> Victim:
 def own_labels(predict, texts):
     """Examples that the model has right, whatever it says."""
     return [(text, int(row.argmax())) for text, row in zip(texts, predict(texts), strict=True)]
+
+
+def examples(count=12):
+    """The first sentences, labelled as the bag of words sees them."""
+    return own_labels(bag, [text for text, _ in sentences()[:count]])
+
+
+class Recorder:
+    """A predict function that remembers its calls."""
+
+    def __init__(self, function=bag):
+        self.function, self.calls = function, []
+
+    def __call__(self, texts):
+        self.calls.append(list(texts))
+        return self.function(texts)

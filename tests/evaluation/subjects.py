@@ -9,6 +9,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from families import tiny
+from uegr.evaluation.batches import texts_of
+from uegr.evaluation.perturbation import Subject, checked_labels, surviving
 
 
 def tokenizer_for(model, special=True):
@@ -65,3 +67,9 @@ def own_labels(model, tokenizer, rows):
 
     answers = probabilities(model, tokenizer, [row["text"] for row in rows]).argmax(1)
     return [{**row, "label": int(answer)} for row, answer in zip(rows, answers, strict=True)]
+
+
+def right_rows(model, tokenizer, rows, search, epsilons=(0.3,)):
+    """Which rows the search leaves right, (epsilons, rows)."""
+    given = Subject(model, tokenizer, texts_of(rows), checked_labels(model, rows), 8, None)
+    return surviving(given, list(epsilons), search, None)

@@ -8,7 +8,6 @@ import signal
 import numpy as np
 import pytest
 import torch
-from datasets import Dataset
 from safetensors.torch import load_file
 
 from tiny_run import data_folder, model_folder, sentences, write_csv
@@ -16,7 +15,7 @@ from uegr.attacks import Outcome
 from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.training import augment
-from uegr.training.augment import GrowingRows, Plan
+from uegr.training.augment import Plan
 from uegr.training.config import read_config
 from uegr.training.engine import RobustTrainer
 
@@ -285,29 +284,6 @@ def test_without_augmentation_the_configuration_says_nothing_of_it(home):
     assert configured(home).resolved()["augment"]["examples"] == EXAMPLES
     assert configured(home).label() == "data-model-vanilla_pwws-0"
     assert plain.label() == "data-model-vanilla-0"
-
-
-def test_growing_rows_keep_their_number_and_their_lengths():
-    clean = Dataset.from_dict({"input_ids": [[1], [2, 2], [3, 3, 3]], "length": [1, 2, 3], "labels": [0, 1, 0]})
-    rows = GrowingRows(clean, 2)
-    lengths = rows.with_format("numpy", columns=["length"])[:]["length"]
-    new = [{"input_ids": [7] * size, "length": size, "labels": 1} for size in (9, 8)]
-    rows.fill(new)
-    assert lengths.tolist() == [1, 2, 3, 9, 8]
-    assert rows.__getitems__([4, 0, 3, 2]) == [new[1], clean[0], new[0], clean[2]]
-    assert rows[3] == new[0]
-    assert len(rows) == 5
-    with pytest.raises(ValueError, match="expected 2 rows, got 1"):
-        rows.fill(new[:1])
-
-
-def test_a_sample_depends_on_seed_and_epoch():
-    plan = Plan(range(1000), None, "pwws", seed=3)
-    first = plan.sample(1)
-    assert len(first) == len(set(first.tolist())) == 200
-    assert np.array_equal(first, Plan(range(1000), None, "pwws", seed=3).sample(1))
-    assert not np.array_equal(first, plan.sample(2))
-    assert not np.array_equal(first, Plan(range(1000), None, "pwws", seed=4).sample(1))
 
 
 def test_the_flags_of_the_command_line(home, tmp_path):
