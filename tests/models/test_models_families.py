@@ -67,3 +67,16 @@ def test_saved_and_loaded_by_plain_transformers(tmp_path):
     again = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
     inputs = batch(model, vocabulary, 0)
     assert torch.equal(model(**inputs).logits, again(**inputs).logits)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_saved_model_is_whole(family, tmp_path):
+    from transformers import AutoConfig
+
+    from uegr.models.huggingface import weights
+
+    model, vocabulary = tiny(family)
+    model.eval().save_pretrained(tmp_path)
+    again = weights(str(tmp_path), AutoConfig.from_pretrained(tmp_path), 0, whole=True).eval()
+    inputs = batch(model, vocabulary, 0)
+    assert torch.equal(model(**inputs).logits, again(**inputs).logits)

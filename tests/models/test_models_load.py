@@ -95,6 +95,18 @@ def test_weights_that_do_not_fit_are_refused(folder, tmp_path):
         load(folder)
 
 
+def test_a_finished_run_must_have_its_head_too(folder, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    load(folder, whole=True)
+    file = tmp_path / "saved" / "model.safetensors"
+    kept = {name: tensor for name, tensor in load_file(file).items() if name != "classifier.bias"}
+    save_file(kept, file, metadata={"format": "pt"})
+    load(folder)
+    with pytest.raises(InputError, match=r"do not fit .*: 1 tensors .* classifier\.bias"):
+        load(folder, whole=True)
+
+
 def test_unknown_name_says_what_was_tried(monkeypatch):
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", unreachable)
     with pytest.raises(

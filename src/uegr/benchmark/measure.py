@@ -21,7 +21,8 @@ class Finished:
         self.folder = folder
         self.result = store.read_result(folder)
         self.config = self.result["config"]
-        loaded = models.load(str(folder), trust_remote_code=self.config["model"]["trust_remote_code"])
+        remote = self.config["model"]["trust_remote_code"]
+        loaded = models.load(str(folder), trust_remote_code=remote, whole=True)
         self.model, self.tokenizer = loaded.model, loaded.tokenizer
         self.max_length = self.config["training"]["max_length"]
         self.labels = tuple(self.result["labels"]) if self.result["labels"] else None

@@ -38,10 +38,12 @@ def load(
     attention: str | None = None,
     dtype: str | torch.dtype | None = None,
     trust_remote_code: bool = False,
+    whole: bool = False,
 ) -> Loaded:
     """A sequence classifier and its tokenizer; a head that the checkpoint lacks is drawn from `seed`.
 
-    With neither `num_labels` nor `labels` the checkpoint's own head is kept (a finished run). `attention` is
+    With neither `num_labels` nor `labels` the checkpoint's own head is kept, and with `whole` (a finished run) it must
+    be there to the last weight. `attention` is
     transformers' attn_implementation (its default is SDPA where the family has it); `dtype` defaults to float32, since
     training in the half precision of many a checkpoint loses small updates.
     """
@@ -55,7 +57,9 @@ def load(
         config = AutoConfig.from_pretrained(place.path, **source)
         head(config, num_labels, labels, problem_type)
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
-        model = weights(place.path, config, seed, attn_implementation=attention, dtype=precision(dtype), **source)
+        model = weights(
+            place.path, config, seed, whole=whole, attn_implementation=attention, dtype=precision(dtype), **source
+        )
     pad(model, tokenizer, name)
     bound(model, tokenizer, place.card)
     return Loaded(model, tokenizer, name, place.card)
@@ -146,8 +150,10 @@ def head(
     config.problem_type = problem_type or ("single_label_classification" if len(names) > 1 else None)
 
 
-def weights(path: str, config: PreTrainedConfig, seed: int, *, bare: bool = False, **options: Any) -> PreTrainedModel:
-    """The classifier, or its `bare` encoder; only a head or pooler may be new or of another size."""
+def weights(
+    path: str, config: PreTrainedConfig, seed: int, *, bare: bool = False, whole: bool = False, **options: Any
+) -> PreTrainedModel:
+    """The classifier, or its `bare` encoder; only a head or pooler may be new or of another size, if not `whole`."""
     import torch
     from transformers import AutoModel, AutoModelForSequenceClassification
 
@@ -162,7 +168,8 @@ def weights(path: str, config: PreTrainedConfig, seed: int, *, bare: bool = Fals
     wanting = {
         key if isinstance(key, str) else key[0] for kind in ("missing_keys", "mismatched_keys") for key in report[kind]
     }
-    wanting = {key for key in wanting if key.startswith(prefix) and "pooler" not in key.split(".")}
+    if not whole:
+        wanting = {key for key in wanting if key.startswith(prefix) and "pooler" not in key.split(".")}
     if wanting:
         raise InputError(
             f"the weights of {path} do not fit its configuration: {len(wanting)} tensors are missing or of another "
