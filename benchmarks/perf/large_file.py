@@ -5,8 +5,9 @@
     python benchmarks/perf/large_file.py --model minilm-l3      another model
 
 `held_mib` is the most that the process holds beyond what the imports took, in anonymous pages: a mapped file can be
-dropped by the system at any time and does not count. Two thousand rows are held out for validation. Everything is
-written into a temporary folder, twice the file's size and more; `--folder` says where.
+dropped by the system at any time and does not count. What a vocabulary counts does: of a file with a new word in every
+row, it holds them all. Two thousand rows are held out for validation. Everything is written into a temporary folder,
+twice the file's size and more; `--folder` says where.
 """
 
 import argparse
@@ -84,13 +85,13 @@ def command(file: Path, folder: Path, options: argparse.Namespace) -> list[str]:
 
 
 def written(path: Path, rows: int) -> Path:
-    """A csv of texts of 3 to 9 words out of two thousand, each text with its number, in two classes by the number."""
+    """A csv of texts of 4 to 10 words out of two thousand, in two classes by turns."""
     draw, words = random.Random(0), [f"word{number}" for number in range(2000)]
     with path.open("w", encoding="utf-8") as out:
         out.write("text,label\n")
         for row in range(rows):
-            text = " ".join(draw.choices(words, k=3 + row % 7))
-            out.write(f"row {row} {text},{'good' if row % 2 else 'bad'}\n")
+            text = " ".join(draw.choices(words, k=4 + row % 7))
+            out.write(f"{text},{'good' if row % 2 else 'bad'}\n")
     return path
 
 
