@@ -1,7 +1,7 @@
 """MT-DNN: Liu, He, Chen and Gao 2019, "Multi-task deep neural networks for natural language understanding".
 
 One encoder, and a head for each task:
-- single: a text's class, softmax(W x), x = tanh(V c + b) the summary of the text, c the state of its first token;
+- single: a text's class, softmax(W x), x the encoder's summary of the text;
 - regression: a number for a text or the similarity of a pair, w x;
 - pair: a pair's class by a stochastic answer network (Liu 2018). Over the words M^p of the first text and M^h of the
   second, contextual all,
@@ -12,9 +12,8 @@ One encoder, and a head for each task:
   where training leaves steps out of the mean at random. The logits of this head are log P, whose softmax is P.
 
 A batch is of one task, which `task_ids` (examples,) names, all equal; without it the model answers for its first task,
-and `for_task(name)` is the same model answering for another one. Deviations: the summary has a layer V of the head's
-own, as the classifier of one task has, which begins as the encoder's pooler where there is one (the paper takes c
-itself); AdamW in place of Adamax; QNLI is a pair, not a ranking.
+and `for_task(name)` is the same model answering for another one. Deviations: the summary is the encoder's pooled one
+where it has a pooler, else its first token's state; AdamW in place of Adamax; QNLI is a pair, not a ranking.
 """
 
 import copy
@@ -79,6 +78,7 @@ class Reading(NamedTuple):
     """What the encoder makes of a batch, and which tokens are of the first and of the second text."""
 
     states: Tensor  # (B, T, size)
+    summary: Tensor  # (B, size)
     first: Tensor  # (B, T)
     second: Tensor  # (B, T)
 
@@ -88,13 +88,11 @@ class SummaryHead(nn.Module):
 
     def __init__(self, config: MTDNNConfig, size: int, outputs: int) -> None:
         super().__init__()
-        self.summary = nn.Linear(size, size)
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(size, outputs)
 
     def forward(self, reading: Reading) -> Tensor:
-        summary = self.summary(reading.states[:, 0]).tanh()
-        return self.output(self.dropout(summary))  # type: ignore[no-any-return]
+        return self.output(self.dropout(reading.summary))  # type: ignore[no-any-return]
 
 
 class StochasticAnswer(nn.Module):
@@ -169,13 +167,6 @@ class Heads(nn.Module):
     def forward(self, reading: Reading, task: int) -> Tensor:
         return self.tasks[task](reading)  # type: ignore[no-any-return]
 
-    @torch.no_grad()
-    def begin(self, pooler: nn.Linear) -> None:
-        """Every summary begins as the encoder's pooler."""
-        for head in self.tasks:
-            if isinstance(head, SummaryHead):
-                head.summary.load_state_dict(pooler.state_dict())
-
 
 class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyped-call]
     """The encoder and its heads; `forward` answers as Hugging Face's classifiers do."""
@@ -190,12 +181,9 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
             encoder = AutoModel.from_config(AutoConfig.for_model(**config.encoder))  # type: ignore[no-untyped-call]
         self.encoder: PreTrainedModel = encoder
         self.has_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
-        pooler = taken_pooler(encoder)
         self.classifier = Heads(config, encoder.config.hidden_size)
         self.task = 0
         self.post_init()  # type: ignore[no-untyped-call]
-        if pooler is not None:
-            self.classifier.begin(pooler)
 
     def get_input_embeddings(self) -> nn.Module:
         return self.encoder.get_input_embeddings()
@@ -242,9 +230,11 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
 
     def reading(self, output: Any, input_ids: Tensor, mask: Tensor) -> Reading:
         """The second text begins after the first separator; separators belong to neither."""
+        states = output.last_hidden_state
+        pooled = getattr(output, "pooler_output", None)
         separator = input_ids == (-1 if self.config.sep_token_id is None else self.config.sep_token_id)
         words, after = mask & ~separator, separator.cumsum(1) > 0
-        return Reading(output.last_hidden_state, words & ~after, words & after)
+        return Reading(states, states[:, 0] if pooled is None else pooled, words & ~after, words & after)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -258,16 +248,6 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
             init.orthogonal_(module.weight_hh)
             init.zeros_(module.bias_ih)
             init.zeros_(module.bias_hh)
-
-
-def taken_pooler(encoder: Any) -> nn.Linear | None:
-    """The layer of the pooler, which the encoder no longer has; None if it has none or cannot do without."""
-    optional = "add_pooling_layer" in inspect.signature(type(encoder)).parameters
-    if not optional or encoder.pooler is None:
-        return None
-    layers = [module for module in encoder.pooler.modules() if isinstance(module, nn.Linear)]
-    encoder.pooler = None
-    return layers[0] if len(layers) == 1 else None
 
 
 def one_task(task_ids: Tensor) -> int:
