@@ -43,9 +43,8 @@ def load(
     """A sequence classifier and its tokenizer; a head that the checkpoint lacks is drawn from `seed`.
 
     With neither `num_labels` nor `labels` the checkpoint's own head is kept, and with `whole` (a finished run) it must
-    be there to the last weight. `attention` is
-    transformers' attn_implementation (its default is SDPA where the family has it); `dtype` defaults to float32, since
-    training in the half precision of many a checkpoint loses small updates.
+    be there to the last weight. `attention` is transformers' attn_implementation (its default is SDPA where the family
+    has it); `dtype` defaults to float32, since training in the half precision of many a checkpoint loses small updates.
     """
     place = locate(name)
     from transformers import AutoConfig, AutoTokenizer  # after the name is known to lead somewhere: it takes seconds
