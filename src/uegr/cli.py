@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr import collector
 from uegr.errors import InputError, did_you_mean
 
 app = typer.Typer(
@@ -278,6 +279,7 @@ def main() -> None:
     warnings.filterwarnings("always", category=DataWarning)
     warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
     quieten()
+    collector.rare()
     mount()
     try:
         app()

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uegr.data import Data, holdout, subsample
-from uegr.data.split import places
+from uegr.data.duplicates import text_hashes
+from uegr.data.split import places, text_hash
 from uegr.errors import InputError
 
 
@@ -96,6 +97,15 @@ def test_impossible_holdouts_are_refused(labels, fraction):
 def test_one_text_only_cannot_be_held_out():
     with pytest.raises(InputError, match="nearly all rows have the same text"):
         holdout(data(rows([0, 1, 0], ["a", "a ", "A"])), 0.5, 0)
+
+
+def test_the_hashes_of_a_content_are_read_once(monkeypatch):
+    texts = ["a film", "A  Film", "another"]
+    first = text_hashes(rows([0, 1, 0], texts))
+    monkeypatch.delattr("uegr.data.duplicates.text_hash")
+    assert first.tolist() == text_hashes(rows([0, 1, 0], texts)).tolist() == [text_hash(text) for text in texts]
+    with pytest.raises(NameError):
+        text_hashes(rows([0, 1, 0], texts[::-1]))
 
 
 @settings(max_examples=80)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from uegr import collector
 from uegr import data as data_room
 from uegr.benchmark import augment, store
 from uegr.benchmark.outcome import final_model, keep, machine, save, split_scores
@@ -53,7 +54,8 @@ def fitted(trainer: Any, bar: Any, folder: Path) -> dict[str, Any]:
     checkpoint = store.last_checkpoint(folder)
     started = time.time()
     try:
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        with collector.usual():
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:
         bar.close()
     return {"seconds": round(time.time() - started, 1), "resumed": checkpoint is not None}

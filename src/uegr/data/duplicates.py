@@ -27,7 +27,17 @@ class Shared:
 
 
 def text_hashes(dataset: "Dataset") -> np.ndarray:
-    """The hash of every row's text, and pair, [rows] of uint64."""
+    """The hash of every row's text, and pair, [rows] of uint64, remembered by content."""
+    path = arrow.data_folder() / "hashes" / f"{key_of('hashes', arrow.VERSION, dataset._fingerprint)}.npy"
+    if not path.exists():
+        with arrow.replacing(path) as partial, partial.open("wb") as file:
+            np.save(file, hashed(dataset), allow_pickle=False)
+    found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    return found
+
+
+def hashed(dataset: "Dataset") -> np.ndarray:
+    """One pass over the texts."""
     hashes = np.empty(len(dataset), dtype=np.uint64)
     columns = [name for name in ("text", "pair") if name in dataset.column_names]
     start = 0

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from uegr.data import arrow
@@ -73,13 +74,22 @@ def tokenizer_key(tokenizer: Any) -> str:
     """A name for what the tokenizer does; the padding and truncation of its last call are no part of that."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is not None:
-        state = json.loads(fast.to_str())
-        state = {name: part for name, part in state.items() if name not in ("truncation", "padding")}
+        digest = fast_digest(fast.to_str())
     else:
-        state = {"vocabulary": sorted(tokenizer.get_vocab().items()), "repr": repr(tokenizer)}
-    body = json.dumps(state, sort_keys=True).encode("utf-8", "surrogatepass")
+        digest = state_digest({"vocabulary": sorted(tokenizer.get_vocab().items()), "repr": repr(tokenizer)})
     sides = [tokenizer.truncation_side, list(tokenizer.model_input_names), type(tokenizer).__name__]
-    return key_of(hashlib.sha256(body).hexdigest(), sides)
+    return key_of(digest, sides)
+
+
+@lru_cache(maxsize=4)
+def fast_digest(written: str) -> str:
+    """Of a tokenizer in its own JSON; every split asks for it."""
+    state = json.loads(written)
+    return state_digest({name: part for name, part in state.items() if name not in ("truncation", "padding")})
+
+
+def state_digest(state: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def encoded(batch: dict[str, list[Any]], tokenizer: Any, limit: int | None) -> dict[str, list[Any]]:
