@@ -13,7 +13,7 @@ USUAL = gc.get_threshold()
 
 def rare() -> None:
     """For a process of our own: objects that live long are looked through no more."""
-    gc.set_threshold(200_000, 30, 100)
+    gc.set_threshold(1_000_000, 30, 100)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo  # optimizers need it; it looks through all modules that are there, so before those of transformers
 
 from uegr import collector
 from uegr import data as data_room

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource
 
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, ten times as fast
 FOLDER = Path(__file__).parent / "cards"
 DEFAULT = "minilm"  # the encoder that needs no hub
 
@@ -72,7 +73,7 @@ def cards() -> dict[str, Card]:
 def read(path: Path) -> Card:
     """One card; its alias is the name of its file."""
     try:
-        return Card(name=path.stem, **yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Card(name=path.stem, **yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER))
     except (ValidationError, TypeError, yaml.YAMLError) as error:
         raise InputError(f"{path.name} is no model card: {error}") from error
 
