@@ -91,7 +91,7 @@ def test_weights_that_do_not_fit_are_refused(folder, tmp_path):
     file = tmp_path / "saved" / "model.safetensors"
     kept = {name: tensor for name, tensor in load_file(file).items() if "layer.1." not in name}
     save_file(kept, file, metadata={"format": "pt"})
-    with pytest.raises(InputError, match=r"do not fit .*: 16 tensors .* bert\.encoder\.layer\.1"):
+    with pytest.raises(InputError, match=r"missing or of another shape: bert\.encoder\.layer\.1\S+ and 15 more"):
         load(folder)
 
 
@@ -103,7 +103,7 @@ def test_a_finished_run_must_have_its_head_too(folder, tmp_path):
     kept = {name: tensor for name, tensor in load_file(file).items() if name != "classifier.bias"}
     save_file(kept, file, metadata={"format": "pt"})
     load(folder)
-    with pytest.raises(InputError, match=r"do not fit .*: 1 tensors .* classifier\.bias"):
+    with pytest.raises(InputError, match=r"missing or of another shape: classifier\.bias$"):
         load(folder, whole=True)
 
 

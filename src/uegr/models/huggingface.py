@@ -171,8 +171,8 @@ def weights(
         wanting = {key for key in wanting if key.startswith(prefix) and "pooler" not in key.split(".")}
     if wanting:
         raise InputError(
-            f"the weights of {path} do not fit its configuration: {len(wanting)} tensors are missing or of another "
-            f"shape, e.g. {min(wanting)}"
+            f"the weights of {path} do not fit its configuration; missing or of another shape: "
+            f"{min(wanting)}" + (f" and {len(wanting) - 1} more" if len(wanting) > 1 else "")
         )
     return model
 
