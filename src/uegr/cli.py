@@ -186,9 +186,7 @@ def predict(
 
     if (source is None) == (not text):
         raise InputError("expected either a file to classify or --text, got both or neither")
-    texts = list(text) if text else None
-    if source == "-":
-        texts = sys.stdin.read().splitlines()
+    texts = sys.stdin.read().splitlines() if source == "-" else text or None
     chosen = {"text_column": text_column, "pair_column": pair_column, "task": task}
     predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **chosen)
 
@@ -244,11 +242,11 @@ app.add_typer(models_app, name="models")
 @models_app.command("fetch")
 def fetch_model(name: Annotated[str, typer.Argument(help="An alias (`uegr list models`).")]) -> None:
     """Download, check and convert the weights of an alias; they are kept in the cache."""
-    from uegr.models import cards, fetch
+    from uegr.models import fetch
+    from uegr.models.card import card
     from uegr.training.callbacks import progress_bar
 
-    if name not in cards():
-        raise InputError(f"no model card {name}; {did_you_mean(name, cards())}")
+    card(name)  # a wrong name is said before a bar is shown
     with progress_bar() as bar:
         task = bar.add_task(name, total=None, note="")
         folder = fetch(name, lambda stage, step, steps: bar.update(task, completed=step, total=steps, note=stage))
