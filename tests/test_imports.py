@@ -16,9 +16,11 @@ MAY_KNOW: dict[str, set[str]] = {
     "training": {"methods", "pieces", "models", "data", "attacks"} | BASE,
     "evaluation": {"pieces", "models", "data"} | BASE,
     "attacks": {"pieces", "models", "data"} | BASE,
-    "benchmark": {"pieces", "methods", "models", "data", "training", "evaluation", "attacks", "collector"} | BASE,
+    "benchmark": {"pieces", "methods", "models", "data", "training", "evaluation", "attacks", "collector", "libraries"}
+    | BASE,
     "report": BASE,  # reads result files only
     "collector": set(),
+    "libraries": set(),
     "errors": set(),
     "files": set(),
     "packages": {"errors"},

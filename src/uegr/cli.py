@@ -271,13 +271,13 @@ def show_json(content: Any) -> None:
 
 def main() -> None:
     """The entry point: mistakes become one line, an interruption says how to go on."""
+    collector.rare()
     from uegr.data.warn import DataWarning
 
     warnings.filterwarnings("ignore")
     warnings.filterwarnings("always", category=DataWarning)
     warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
     quieten()
-    collector.rare()
     mount()
     try:
         app()

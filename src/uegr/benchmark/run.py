@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch._dynamo  # optimizers need it; it looks through all modules that are there, so before those of transformers
 
-from uegr import collector
+from uegr import (
+    collector,
+    libraries,  # noqa: F401  before all that imports transformers
+)
 from uegr import data as data_room
 from uegr.benchmark import augment, store
 from uegr.benchmark.outcome import final_model, keep, machine, save, split_scores
