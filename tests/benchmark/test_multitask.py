@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from tiny_run import data_folder, model_folder, sentences
 from uegr import cli
+from uegr.benchmark import multitask
 from uegr.benchmark.attack import attack_run
 from uegr.benchmark.export import export_onnx
 from uegr.benchmark.measure import Finished, measure
@@ -78,6 +79,14 @@ def configuration(home, method="vanilla", sets=("opinions", "likeness", "stsb"),
 def finished(home):
     train(configuration(home, epochs=5), home / "run", quiet=True)
     return home / "run"
+
+
+def test_a_regression_begins_with_the_mean_of_its_training_labels(home):
+    config = configuration(home, sets=("opinions", "stsb"))
+    opinions, stsb = multitask.load_model(config, multitask.load_sets(config, development=False)).model.classifier.tasks
+    labels = [number for *_, number in pairs(42, seed=0)]
+    assert stsb.output.bias.tolist() == pytest.approx([sum(labels) / 42])
+    assert opinions.output.bias.tolist() == [0, 0]
 
 
 def test_every_head_is_scored_on_its_own_data(finished, home):

@@ -1,7 +1,7 @@
 """An MT-DNN over a pretrained encoder: built(tasks, encoder="minilm", steps=5)."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ SETTINGS = ("steps", "prediction_dropout", "dropout")
 def built(
     tasks: Sequence[Task],
     *,
+    means: Mapping[str, float] | None = None,
     encoder: str = DEFAULT,
     seed: int = 0,
     attention: str | None = None,
@@ -26,7 +27,7 @@ def built(
     trust_remote_code: bool = False,
     **settings: Any,
 ) -> Loaded:
-    """The encoder with a fresh head for each task, drawn from `seed`."""
+    """The encoder with a fresh head for each task, drawn from `seed`; `means` are those of the regressions' labels."""
     for setting in settings:
         if setting not in SETTINGS:
             raise InputError(f"mtdnn has no setting {setting}; {did_you_mean(setting, ('encoder', *SETTINGS))}")
@@ -42,6 +43,8 @@ def built(
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             model = MTDNNForSequenceClassification(configuration(body.config, tokenizer, tasks, settings), body)
+    for name, mean in (means or {}).items():
+        model.begin(name, mean)
     model.to(precision(dtype)).train(False)  # type: ignore[arg-type]
     pad(model, tokenizer, encoder)
     bound(model, tokenizer, place.card)
