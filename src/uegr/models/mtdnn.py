@@ -237,7 +237,6 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         words, after = mask & ~separator, separator.cumsum(1) > 0
         return Reading(states, states[:, 0] if pooled is None else pooled, words & ~after, words & after)
 
-    @torch.no_grad()
     def begin(self, name: str, mean: float) -> None:
         """Let a regression begin with the mean of its labels.
 
@@ -247,6 +246,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         head: Any = self.classifier.tasks[[task.name for task in self.config.read_tasks()].index(name)]
         init.constant_(head.output.bias, mean)
 
+    @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Draw the weights of a head; the encoder draws its own."""
         if isinstance(module, nn.Linear):
