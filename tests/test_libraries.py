@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,6 @@ from scipy import optimize
 assert sys.modules["scipy.optimize"] is optimize and optimize.minimize.__module__.startswith("scipy")
 """
 
-
 PEFT = """
 import sys
 from uegr.benchmark import run
@@ -37,7 +37,6 @@ assert trainer_utils._is_peft_model(adapted) and not trainer_utils._is_peft_mode
 assert isinstance(adapted, trainer.PeftModel) and not isinstance(model, trainer.PeftModel)
 """
 
-
 MODULE = """
 SIZE = 3
 class Box: pass
@@ -46,15 +45,13 @@ def doubled(number, more=0): return 2 * number + more
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A module that nobody has imported; it is forgotten after the test."""
     name = "module_to_be_deferred"
-    (tmp_path / f"{name}.py").write_text(
-        "SIZE = 3\nclass Box:\n    pass\ndef doubled(number, more=0):\n    return 2 * number + more\n"
-    )
+    (tmp_path / f"{name}.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    return name
+    yield name
+    sys.modules.pop(name, None)
 
 
 def test_transformers_waits_with_scipy_and_finds_it() -> None:
