@@ -170,6 +170,45 @@ def test_adapters_train_with_it_and_are_merged(finished, home, tmp_path):
     assert set(whole) == set(plain)
 
 
+def going_on(home, finished, sets, **settings):
+    model = {"settings": {"encoder": str(finished), **settings}}
+    return configuration(home, sets=sets, model=model)
+
+
+def test_a_run_goes_on_for_one_of_its_tasks_from_its_own_head(finished, home, tmp_path):
+    config = going_on(home, finished, ("likeness",))
+    slow = config.model_copy(update={"training": config.training.model_copy(update={"learning_rate": 1e-12})})
+    before = json.loads((finished / "result.json").read_text())["scores"]
+    assert train(slow, tmp_path / "run", quiet=True)["scores"] == {
+        f"likeness {split}": pytest.approx(before[f"likeness {split}"], abs=1e-6) for split in ("validation", "test")
+    }
+    assert Finished(tmp_path / "run").model.config.steps == 2  # as the first run had it, not the default
+
+
+def test_a_run_goes_on_with_its_encoder_and_known_heads_and_a_fresh_one_for_a_new_task(finished, home):
+    (home / "views").mkdir()
+    for part in (home / "opinions").iterdir():
+        (home / "views" / part.name).write_bytes(part.read_bytes())
+    config = going_on(home, finished, ("stsb", "views", "opinions"), steps=3)
+    model = multitask.load_model(config, multitask.load_sets(config, development=False)).model
+    trained = Finished(finished).model
+    for name, weight in trained.encoder.state_dict().items():
+        assert torch.equal(weight, model.encoder.state_dict()[name])
+    (opinions, _, stsb), (same_stsb, views, same_opinions) = trained.classifier.tasks, model.classifier.tasks
+    for old, new in ((stsb, same_stsb), (opinions, same_opinions)):
+        assert all(torch.equal(weight, new.state_dict()[name]) for name, weight in old.state_dict().items())
+    assert not torch.equal(views.output.weight, opinions.output.weight)
+    assert views.output.bias.tolist() == [0, 0]
+    assert model.config.steps == 3
+
+
+def test_a_run_of_several_tasks_is_no_classifier_to_begin_with(finished, home, tmp_path):
+    config = configuration(home, sets=("likeness",), model={"name": str(finished), "settings": {}})
+    with pytest.raises(InputError, match=r"an mtdnn of the tasks opinions, likeness, stsb.*--model mtdnn --set model"):
+        train(config, tmp_path / "run", quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_resumed_run_is_the_same(home, tmp_path, monkeypatch):
     config = configuration(home, "uegr", sets=("opinions", "likeness"))
     train(config, tmp_path / "whole", quiet=True)

@@ -54,6 +54,8 @@ def load(
     source = {"trust_remote_code": trust_remote_code, "local_files_only": place.local}
     with quiet(), refused(name):
         config = AutoConfig.from_pretrained(place.path, **source)
+        if config.model_type == "uegr_mtdnn" and (num_labels, labels, problem_type) != (None,) * 3:
+            raise InputError(several_heads(config, name))
         head(config, num_labels, labels, problem_type)
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
         model = weights(
@@ -147,6 +149,14 @@ def head(
     config.id2label = dict(enumerate(names))
     config.label2id = {label: index for index, label in enumerate(names)}
     config.problem_type = problem_type or ("single_label_classification" if len(names) > 1 else None)
+
+
+def several_heads(config: PreTrainedConfig, name: str) -> str:
+    """Why a fresh head cannot be asked of an `mtdnn`, and how it goes on."""
+    return (
+        f"{name} is an mtdnn of the tasks {', '.join(task[0] for task in config.tasks)}, each with its own head; go on "
+        f"with --model mtdnn --set model.settings.encoder={name} and one or several data sets"
+    )
 
 
 def weights(

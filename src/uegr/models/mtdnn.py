@@ -246,6 +246,15 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         head: Any = self.classifier.tasks[[task.name for task in self.config.read_tasks()].index(name)]
         init.constant_(head.output.bias, mean)
 
+    def take_heads(self, other: "MTDNNForSequenceClassification") -> list[str]:
+        """Copy the heads of the tasks that both have, with the same labels; their names."""
+        own, others = self.config.read_tasks(), other.config.read_tasks()
+        common = [task for task in own if task in others]
+        for task in common:
+            head, trained = self.classifier.tasks[own.index(task)], other.classifier.tasks[others.index(task)]
+            head.load_state_dict(trained.state_dict())
+        return [task.name for task in common]
+
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Draw the weights of a head; the encoder draws its own."""

@@ -27,7 +27,11 @@ def built(
     trust_remote_code: bool = False,
     **settings: Any,
 ) -> Loaded:
-    """The encoder with a fresh head for each task, drawn from `seed`; `means` are those of the regressions' labels."""
+    """The encoder with a head for each task; `means` are those of the regressions' labels.
+
+    The encoder may be that of a finished `mtdnn`, which goes on as it is: the heads of tasks that it knows stay, and so
+    do its settings. All other heads are drawn from `seed`.
+    """
     for setting in settings:
         if setting not in SETTINGS:
             raise InputError(f"mtdnn has no setting {setting}; {did_you_mean(setting, ('encoder', *SETTINGS))}")
@@ -37,14 +41,19 @@ def built(
         config = AutoConfig.from_pretrained(place.path, **source)
         refuse_decoder(config, encoder)
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
-        body = weights(
-            place.path, config, seed, bare=True, attn_implementation=attention, dtype=precision(dtype), **source
-        )
+        options: dict[str, Any] = {"attn_implementation": attention, "dtype": precision(dtype), **source}
+        if isinstance(config, MTDNNConfig):
+            before: Any = weights(place.path, config, seed, whole=True, **options)
+            body, settings = before.encoder, {name: getattr(config, name) for name in SETTINGS} | settings
+        else:
+            before, body = None, weights(place.path, config, seed, bare=True, **options)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             model = MTDNNForSequenceClassification(configuration(body.config, tokenizer, tasks, settings), body)
+    known = model.take_heads(before) if before else []
     for name, mean in (means or {}).items():
-        model.begin(name, mean)
+        if name not in known:
+            model.begin(name, mean)
     model.to(precision(dtype)).train(False)  # type: ignore[arg-type]
     pad(model, tokenizer, encoder)
     bound(model, tokenizer, place.card)
