@@ -111,7 +111,7 @@ def make_trainer(
     best = KeepBest(folder / "best", MEAN, config.training.patience)
     if config.training.select == "best" or config.training.patience:
         callbacks.append(best)
-    arguments = run.arguments(config, folder, loaded)
+    arguments = run.arguments(config, folder)
     arguments.ddp_find_unused_parameters = True  # the heads of other tasks
     best.trainer = trainer = MultitaskTrainer(
         model=loaded.model,

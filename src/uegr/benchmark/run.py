@@ -21,9 +21,6 @@ from uegr.data import Data
 from uegr.errors import InputError
 from uegr.training.config import RunConfig
 
-PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
-LORA_RATE = 5e-4  # Hu 2022, table 9
-
 
 def train(
     config: RunConfig, folder: Path, *, resume: bool = False, quiet: bool = False, development: bool = False
@@ -170,7 +167,7 @@ def make_trainer(
         callbacks.append(adding)
     trainer = RobustTrainer(
         model=loaded.model,
-        args=arguments(config, folder, loaded),
+        args=arguments(config, folder),
         train_dataset=splits[0] if adding is None else adding.rows,
         eval_dataset=splits[1],
         data_collator=DataCollatorWithPadding(loaded.tokenizer),
@@ -201,12 +198,11 @@ def without_printing(trainer: Any) -> None:
     trainer.remove_callback(PrinterCallback)
 
 
-def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
+def arguments(config: RunConfig, folder: Path) -> Any:
     """transformers' arguments for this configuration."""
     from transformers import TrainingArguments
 
-    options = config.training
-    rate = options.learning_rate or usual_rate(config, loaded)
+    options = config.full_training()
     return TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=options.epochs,
@@ -214,7 +210,7 @@ def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
         per_device_train_batch_size=options.batch_size,
         per_device_eval_batch_size=64,
         gradient_accumulation_steps=options.accumulation,
-        learning_rate=rate,
+        learning_rate=options.learning_rate,
         weight_decay=options.weight_decay,
         warmup_steps=options.warmup,  # below 1: a share of all steps
         max_grad_norm=options.clip,
@@ -231,13 +227,6 @@ def arguments(config: RunConfig, folder: Path, loaded: Any) -> Any:
         data_seed=config.seed,
         use_cpu=not torch.cuda.is_available(),
     )
-
-
-def usual_rate(config: RunConfig, loaded: Any) -> float:
-    """The learning rate where none is said."""
-    if config.model.lora:
-        return LORA_RATE
-    return SCRATCH_RATE if loaded.card is not None and loaded.card.scratch else PRETRAINED_RATE
 
 
 def scorer(data: Data) -> Callable[[Any], dict[str, float]]:

@@ -42,6 +42,7 @@ class Card(BaseModel):
     licence: str | None = None  # of the weights; None where there are none yet
     parameters: float | None = None  # millions, without the head; None where they depend on the vocabulary
     max_length: int | None = None  # tokens; where the configuration does not say it
+    epochs: float | None = None  # that its paper trains for, where it is not the usual number
     sources: tuple[Source, ...] = ()
     hub: str | None = None
     origin: str | None = None  # what the weights in the packages are called on the hub, for the cards of runs

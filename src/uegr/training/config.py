@@ -14,6 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from uegr.errors import InputError, did_you_mean
 from uegr.methods import METHODS, Method
 from uegr.methods.contract import MethodFactory
+from uegr.models.card import cards
+
+EPOCHS, PRETRAINED_RATE, SCRATCH_RATE = 3, 5e-5, 1e-3
+LORA_RATE = 5e-4  # Hu 2022, table 9
 
 
 class Strict(BaseModel):
@@ -62,11 +66,11 @@ class DatasetConfig(Strict):
 class TrainingConfig(Strict):
     """AdamW with linear decay and warm-up; the papers' batch size, weight decay and warm-up are the defaults."""
 
-    epochs: float = Field(3, gt=0)
+    epochs: float | None = Field(None, gt=0)  # None: as the model's card has it, else 3
     max_steps: int | None = Field(None, ge=1)
     batch_size: int = Field(16, ge=1)
     accumulation: int = Field(1, ge=1)
-    learning_rate: float | None = Field(None, gt=0)  # None: 5e-5 for pretrained, 1e-3 for models from scratch
+    learning_rate: float | None = Field(None, gt=0)  # None: 5e-5, for adapters 5e-4, from scratch 1e-3
     weight_decay: float = Field(0.01, ge=0)
     warmup: float = Field(0.06, ge=0, le=1)
     clip: float = Field(1.0, ge=0)
@@ -77,6 +81,13 @@ class TrainingConfig(Strict):
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     report_to: Literal["none", "tensorboard"] = "none"
+
+
+class FullTrainingConfig(TrainingConfig):
+    """With nothing left to the model."""
+
+    epochs: float
+    learning_rate: float
 
 
 class AugmentConfig(Strict):
@@ -117,10 +128,19 @@ class RunConfig(Strict):
         options = dict(self.method)
         return build_method(options.pop("name", "uegr"), options)
 
+    def full_training(self) -> FullTrainingConfig:
+        """The training with what it leaves to the model."""
+        card, said = cards().get(self.model.name), self.training
+        usual = SCRATCH_RATE if card is not None and card.scratch else PRETRAINED_RATE
+        rate = said.learning_rate or (LORA_RATE if self.model.lora else usual)
+        epochs = said.epochs or (card.epochs if card is not None else None) or EPOCHS
+        return FullTrainingConfig(**said.model_dump() | {"learning_rate": rate, "epochs": epochs})
+
     def resolved(self) -> dict[str, Any]:
         """Everything spelt out, for config.yaml."""
         made = self.make_method()
-        plain = self.model_dump(mode="json", exclude=None if self.augment.name else {"augment"})
+        full = self.model_copy(update={"training": self.full_training()})
+        plain = full.model_dump(mode="json", exclude=None if self.augment.name else {"augment"})
         name = self.method.get("name", "uegr")
         return plain | {"method": {"name": name, **{key: _plain(value) for key, value in made.options.items()}}}
 
