@@ -1,4 +1,4 @@
-"""What a training leaves behind in the process that it ran in."""
+"""What a training leaves behind in the process that it ran in; a regression whose labels are far from nought."""
 
 import gc
 from pathlib import Path
@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
+from tiny_run import data_folder, write_csv
 from uegr import collector
-from uegr.benchmark.run import fitted
+from uegr.benchmark.measure import Finished
+from uegr.benchmark.run import fitted, train
+from uegr.evaluation.predict import probabilities
+from uegr.models import load
+from uegr.training.config import RunConfig
 
 
 class Interrupted:
@@ -34,3 +39,23 @@ def test_a_training_has_the_usual_collector_and_gives_back_the_one_it_found(tmp_
         assert gc.get_freeze_count() == 0
     finally:
         gc.set_threshold(*before)
+
+
+def test_labels_far_from_nought_are_learnt(tmp_path: Path) -> None:
+    data = data_folder(tmp_path / "prices")
+    prices = {"good": 250_000, "bad": 150_000}
+    for file in data.iterdir():
+        rows = [line.rsplit(",", 1) for line in file.read_text().splitlines()[1:]]
+        write_csv(file, [(text, str(prices[label])) for text, label in rows])
+    config = RunConfig(
+        method={"name": "vanilla"},
+        model={"name": "textcnn", "settings": {"embedding_size": 50}},
+        dataset={"name": str(data), "task": "regression"},
+        training={"epochs": 20},
+    )
+    train(config, tmp_path / "run", quiet=True)
+    run = Finished(tmp_path / "run")
+    answers = probabilities(run.model, run.tokenizer, ["the great film was w1 s1", "a dull plot w2 s1"])
+    assert answers.flatten().tolist() == pytest.approx([250_000, 150_000], abs=25_000)
+    again = load(str(tmp_path / "run"), num_labels=1, problem_type="regression")
+    assert not again.fresh

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from uegr.benchmark import augment, outcome, run, store
 from uegr.data import Data
 from uegr.errors import InputError, did_you_mean
@@ -72,7 +70,7 @@ def load_model(config: RunConfig, sets: Sets) -> Any:
     options = config.model
     loaded = built(
         [task_of(data) for data in sets.values()],
-        means={name: mean_label(data) for name, data in sets.items() if data.labels is None},
+        scales={name: run.scale(data) for name, data in sets.items() if data.labels is None},
         seed=config.seed,
         attention=options.attention,
         dtype=options.dtype,
@@ -80,11 +78,6 @@ def load_model(config: RunConfig, sets: Sets) -> Any:
         **options.settings,
     )
     return run.with_adapters(config, loaded) if options.lora else loaded
-
-
-def mean_label(data: Data) -> float:
-    """Of the training rows of a regression."""
-    return float(np.mean(data.splits["train"].with_format("numpy", columns=["label"])[:]["label"]))
 
 
 def task_of(data: Data) -> Any:

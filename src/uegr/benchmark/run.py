@@ -18,6 +18,7 @@ from uegr import data as data_room
 from uegr.benchmark import augment, store
 from uegr.benchmark.outcome import final_model, keep, machine, save, split_scores
 from uegr.data import Data
+from uegr.data.warn import warn
 from uegr.errors import InputError
 from uegr.training.config import RunConfig
 
@@ -126,11 +127,32 @@ def load_model(config: RunConfig, data: Data) -> Any:
         if options.lora:
             raise InputError(f"lora adapts a pretrained model, and {options.name} is trained from scratch")
         words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)
-        return models.build(card.name, words, vectors=options.vectors, **head, **options.settings)
+        return begun(models.build(card.name, words, vectors=options.vectors, **head, **options.settings), data)
     if options.vectors or options.settings:
         raise InputError(f"vectors and settings are for models without pretraining, and {options.name} has it")
     loaded = models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
-    return with_adapters(config, loaded) if options.lora else loaded
+    return with_adapters(config, begun(loaded, data)) if options.lora else begun(loaded, data)
+
+
+def begun(loaded: Any, data: Data) -> Any:
+    """The model, where it is a regression with a fresh head, beginning at the scale of its labels."""
+    if data.task == "regression":
+        from uegr.models.regression import begin
+
+        labels = scale(data)
+        if not begin(loaded, labels) and abs(labels.mean) > labels.spread:
+            warn(
+                f"the head of {loaded.name} has no bias and begins around 0, but the labels are around {labels.mean:g};"
+                " subtract that from them"
+            )
+    return loaded
+
+
+def scale(data: Data) -> Any:
+    """Mean and spread of a regression's training labels."""
+    from uegr.models.regression import scale_of
+
+    return scale_of(data.splits["train"].with_format("numpy", columns=["label"])[:]["label"])
 
 
 def with_adapters(config: RunConfig, loaded: Any) -> Any:

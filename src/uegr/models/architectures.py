@@ -58,7 +58,7 @@ def build(
     model.to(precision(dtype)).train(False)  # type: ignore[arg-type]
     pad(model, tokenizer, name)
     bound(model, tokenizer, cards()[name])
-    return Loaded(model, tokenizer, name, cards()[name])
+    return Loaded(model, tokenizer, name, cards()[name], frozenset(model.state_dict()))
 
 
 def settings_of(name: str) -> dict[str, Any]:

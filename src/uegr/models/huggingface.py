@@ -20,12 +20,13 @@ UNBOUNDED = 512  # tokens, where neither tokenizer, configuration nor card gives
 
 @dataclass(frozen=True)
 class Loaded:
-    """A classifier with its tokenizer; `card` is None for a folder or a hub name."""
+    """A classifier with its tokenizer; `card` is None for a folder or a hub name, `fresh` names the weights drawn."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     name: str
     card: Card | None
+    fresh: frozenset[str] = frozenset()
 
 
 def load(
@@ -58,12 +59,12 @@ def load(
             raise InputError(several_heads(config, name))
         head(config, num_labels, labels, problem_type)
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
-        model = weights(
+        model, fresh = weights(
             place.path, config, seed, whole=whole, attn_implementation=attention, dtype=precision(dtype), **source
         )
     pad(model, tokenizer, name)
     bound(model, tokenizer, place.card)
-    return Loaded(model, tokenizer, name, place.card)
+    return Loaded(model, tokenizer, name, place.card, fresh)
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,8 @@ def several_heads(config: PreTrainedConfig, name: str) -> str:
 
 def weights(
     path: str, config: PreTrainedConfig, seed: int, *, bare: bool = False, whole: bool = False, **options: Any
-) -> PreTrainedModel:
-    """The classifier, or its `bare` encoder; only a head or pooler may be new or of another size, if not `whole`."""
+) -> tuple[PreTrainedModel, frozenset[str]]:
+    """The classifier, or its `bare` encoder, and which weights are fresh: a head or pooler, and none if `whole`."""
     import torch
     from transformers import AutoModel, AutoModelForSequenceClassification
 
@@ -174,17 +175,18 @@ def weights(
             path, config=config, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
     prefix = "" if bare else f"{model.base_model_prefix}."
-    wanting = {
+    fresh = frozenset(
         key if isinstance(key, str) else key[0] for kind in ("missing_keys", "mismatched_keys") for key in report[kind]
-    }
+    )
+    wanting = fresh
     if not whole:
-        wanting = {key for key in wanting if key.startswith(prefix) and "pooler" not in key.split(".")}
+        wanting = frozenset(key for key in fresh if key.startswith(prefix) and "pooler" not in key.split("."))
     if wanting:
         raise InputError(
             f"the weights of {path} do not fit its configuration; missing or of another shape: "
             f"{min(wanting)}" + (f" and {len(wanting) - 1} more" if len(wanting) > 1 else "")
         )
-    return model
+    return model, fresh
 
 
 def precision(dtype: str | torch.dtype | None) -> torch.dtype:

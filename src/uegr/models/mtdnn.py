@@ -13,7 +13,7 @@ One encoder, and a head for each task:
 
 A batch is of one task, which `task_ids` (examples,) names, all equal; without it the model answers for its first task,
 and `for_task(name)` is the same model answering for another one. Deviations: the summary is the encoder's pooled one
-where it has a pooler, else its first token's state; a regression begins with the mean of its labels (`begin`); AdamW in
+where it has a pooler, else its first token's state; a regression begins where its labels are; AdamW in
 place of Adamax; QNLI is a pair, not a ranking.
 """
 
@@ -237,14 +237,9 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         words, after = mask & ~separator, separator.cumsum(1) > 0
         return Reading(states, states[:, 0] if pooled is None else pooled, words & ~after, words & after)
 
-    def begin(self, name: str, mean: float) -> None:
-        """Let a regression begin with the mean of its labels.
-
-        The steps of AdamW are too small to move a bias there: it would be the summary, which other tasks share, that
-        becomes constant enough to carry it.
-        """
-        head: Any = self.classifier.tasks[[task.name for task in self.config.read_tasks()].index(name)]
-        init.constant_(head.output.bias, mean)
+    def head(self, name: str) -> Any:
+        """The head of a task."""
+        return self.classifier.tasks[[task.name for task in self.config.read_tasks()].index(name)]
 
     def take_heads(self, other: "MTDNNForSequenceClassification") -> list[str]:
         """Copy the heads of the tasks that both have, with the same labels; their names."""

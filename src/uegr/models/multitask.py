@@ -12,6 +12,7 @@ from uegr.errors import InputError, did_you_mean
 from uegr.models.card import DEFAULT, cards
 from uegr.models.huggingface import Loaded, bound, locate, pad, precision, quiet, refused, weights
 from uegr.models.mtdnn import MTDNNConfig, MTDNNForSequenceClassification, Task
+from uegr.models.regression import Scale, rescale
 
 SETTINGS = ("steps", "prediction_dropout", "dropout")
 
@@ -19,7 +20,7 @@ SETTINGS = ("steps", "prediction_dropout", "dropout")
 def built(
     tasks: Sequence[Task],
     *,
-    means: Mapping[str, float] | None = None,
+    scales: Mapping[str, Scale] | None = None,
     encoder: str = DEFAULT,
     seed: int = 0,
     attention: str | None = None,
@@ -27,7 +28,7 @@ def built(
     trust_remote_code: bool = False,
     **settings: Any,
 ) -> Loaded:
-    """The encoder with a head for each task; `means` are those of the regressions' labels.
+    """The encoder with a head for each task; `scales` are those of the regressions' labels.
 
     The encoder may be that of a finished `mtdnn`, which goes on as it is: the heads of tasks that it knows stay, and so
     do its settings. All other heads are drawn from `seed`.
@@ -43,17 +44,17 @@ def built(
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
         options: dict[str, Any] = {"attn_implementation": attention, "dtype": precision(dtype), **source}
         if isinstance(config, MTDNNConfig):
-            before: Any = weights(place.path, config, seed, whole=True, **options)
+            before: Any = weights(place.path, config, seed, whole=True, **options)[0]
             body, settings = before.encoder, {name: getattr(config, name) for name in SETTINGS} | settings
         else:
-            before, body = None, weights(place.path, config, seed, bare=True, **options)
+            before, body = None, weights(place.path, config, seed, bare=True, **options)[0]
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             model = MTDNNForSequenceClassification(configuration(body.config, tokenizer, tasks, settings), body)
     known = model.take_heads(before) if before else []
-    for name, mean in (means or {}).items():
+    for name, scale in (scales or {}).items():
         if name not in known:
-            model.begin(name, mean)
+            rescale(model.head(name).output, scale)
     model.to(precision(dtype)).train(False)  # type: ignore[arg-type]
     pad(model, tokenizer, encoder)
     bound(model, tokenizer, place.card)
