@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.benchmark import augment, outcome, run, store
+from uegr.benchmark import augment, outcome, run, store, teachers
 from uegr.data import Data
 from uegr.errors import InputError, did_you_mean
 from uegr.training.config import RunConfig
@@ -33,11 +33,14 @@ def train(
     if store.is_done(folder):
         return store.read_result(folder)
     sets = load_sets(config, development)
+    taught = teachers.find(config, sets)
     loaded = load_model(config, sets)
     rows = {name: run.tokenised_splits(config, data, loaded) for name, data in sets.items()}
     run.refuse(config, loaded)
     if int(os.environ.get("RANK", 0)) == 0:
         store.write_config(folder, resolved)
+    if taught:
+        rows = teachers.with_answers(taught, folder, sets, rows, quiet)
     trainer, bar = make_trainer(config, folder, sets, loaded, rows, quiet)
     return finish(config, resolved, folder, sets, loaded, trainer, run.fitted(trainer, bar, folder))
 

@@ -34,6 +34,8 @@ def train(
         from uegr.benchmark import multitask
 
         return multitask.train(config, folder, resume=resume, quiet=quiet, development=development)
+    if config.training.teachers:
+        raise InputError(f"teachers are for --model mtdnn, got {config.model.name}; leave them out")
     resolved = config.resolved()
     store.check_folder(folder, resolved, resume)
     if store.is_done(folder):

@@ -14,6 +14,7 @@ from uegr.errors import InputError
 from uegr.files import write_text
 
 RESULT, CONFIG, METRICS = "result.json", "config.yaml", "metrics.jsonl"
+ANSWERS = "answers.safetensors"  # of teachers, while a run that has some is not done
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -79,3 +80,4 @@ def clear_checkpoints(folder: Path) -> None:
     """Drop what only an unfinished run needs."""
     for path in [*folder.glob("checkpoint-*"), folder / "best"]:
         shutil.rmtree(path, ignore_errors=True)
+    (folder / ANSWERS).unlink(missing_ok=True)

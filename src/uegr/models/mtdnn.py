@@ -12,9 +12,9 @@ One encoder, and a head for each task:
   where training leaves steps out of the mean at random. The logits of this head are log P, whose softmax is P.
 
 A batch is of one task, which `task_ids` (examples,) names, all equal; without it the model answers for its first task,
-and `for_task(name)` is the same model answering for another one. Deviations: the summary is the encoder's pooled one
-where it has a pooler, else its first token's state; a regression begins where its labels are; AdamW in
-place of Adamax; QNLI is a pair, not a ranking.
+and `for_task(name)` is the same model answering for another one. Where a batch has `targets`, they are learnt in place
+of its labels. Deviations: the summary is the pooled one of an encoder with a pooler, else its first token's state; a
+regression begins where its labels are; AdamW in place of Adamax; QNLI is a pair, not a ranking.
 """
 
 import copy
@@ -213,6 +213,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         token_type_ids: Tensor | None = None,
         task_ids: Tensor | None = None,
         labels: Tensor | None = None,
+        targets: Tensor | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
     ) -> SequenceClassifierOutput:
@@ -224,7 +225,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         )
         logits = self.classifier(self.reading(output, input_ids, mask.bool()), task)
         return SequenceClassifierOutput(
-            loss=None if labels is None else loss_of(logits, labels, self.config.read_tasks()[task]),  # type: ignore[arg-type]
+            loss=None if labels is None else loss_of(logits, labels, self.config.read_tasks()[task], targets),  # type: ignore[arg-type]
             logits=logits,
             hidden_states=output.hidden_states,
         )
@@ -272,11 +273,15 @@ def one_task(task_ids: Tensor) -> int:
     return task
 
 
-def loss_of(logits: Tensor, labels: Tensor, task: Task) -> Tensor:
-    """Cross-entropy (eq. 6), or the squared error (eq. 7), in the mean over examples."""
+def loss_of(logits: Tensor, labels: Tensor, task: Task, targets: Tensor | None = None) -> Tensor:
+    """Cross-entropy (eq. 6), or the squared error (eq. 7), in the mean over examples.
+
+    Targets (B, outputs) take the place of the labels: a probability for each class, or the value of a regression.
+    """
     if task.labels is None:
-        return nn.functional.mse_loss(logits.squeeze(-1), labels.to(logits.dtype))
-    return nn.functional.cross_entropy(logits, labels)
+        values = labels if targets is None else targets.squeeze(-1)
+        return nn.functional.mse_loss(logits.squeeze(-1), values.to(logits.dtype))
+    return nn.functional.cross_entropy(logits, labels if targets is None else targets.to(logits.dtype))
 
 
 AutoConfig.register("uegr_mtdnn", MTDNNConfig, exist_ok=True)

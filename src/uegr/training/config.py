@@ -81,6 +81,7 @@ class TrainingConfig(Strict):
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     report_to: Literal["none", "tensorboard"] = "none"
+    teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (benchmark/teachers.py)
 
 
 class FullTrainingConfig(TrainingConfig):
@@ -140,7 +141,9 @@ class RunConfig(Strict):
         """Everything spelt out, for config.yaml."""
         made = self.make_method()
         full = self.model_copy(update={"training": self.full_training()})
-        plain = full.model_dump(mode="json", exclude=None if self.augment.name else {"augment"})
+        unsaid: dict[str, Any] = {} if self.augment.name else {"augment": True}
+        unsaid |= {} if self.training.teachers else {"training": {"teachers"}}
+        plain = full.model_dump(mode="json", exclude=unsaid)
         name = self.method.get("name", "uegr")
         return plain | {"method": {"name": name, **{key: _plain(value) for key, value in made.options.items()}}}
 

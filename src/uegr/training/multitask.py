@@ -2,6 +2,13 @@
 
 Algorithm 1 of MT-DNN (Liu 2019): pack each data set into mini-batches, shuffle their union, take a step for each. So a
 data set counts in proportion to its rows. The last batch of a data set is filled up with more of its own rows.
+
+Rows with `targets` have a teacher (Clark 2019, BAM). At share t of the training they learn
+
+    t y + (1 - t) f(x)
+
+by cross-entropy or squared error, y the label (one-hot, or a number) and f(x) the teacher's answer: first the teacher,
+last the labels alone.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.data import Dataset, Sampler
 
 from uegr.training.engine import RobustTrainer
@@ -86,6 +93,17 @@ def filled(rows: Tensor, size: int, generator: torch.Generator) -> Tensor:
     return torch.cat([rows, more]).view(-1, size)
 
 
+def annealed(answers: Tensor, labels: Tensor, share: float) -> Tensor:
+    """The way from a teacher's answers (B, outputs) to the labels (B,), of which this share is gone.
+
+    >>> annealed(torch.tensor([[0.8, 0.2]]), torch.tensor([1]), 0.25)
+    tensor([[0.6000, 0.4000]])
+    """
+    outputs = answers.shape[-1]
+    truth = labels.unsqueeze(-1) if outputs == 1 else nn.functional.one_hot(labels, outputs)
+    return torch.lerp(answers, truth.to(answers.dtype), share)
+
+
 class MultitaskTrainer(RobustTrainer):
     """A RobustTrainer whose rows are `TaskRows`, and whose evaluation scores every task by its own metrics.
 
@@ -108,6 +126,12 @@ class MultitaskTrainer(RobustTrainer):
             epoch=lambda: int(self.state.epoch or 0),
             by_length=self.args.train_sampling_strategy == "group_by_length",
         )
+
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: Any = None) -> Tensor:
+        if "targets" in inputs:
+            share = self.state.global_step / self.state.max_steps
+            inputs = {**inputs, "targets": annealed(inputs["targets"], inputs["labels"], share)}
+        return super().training_step(model, inputs, num_items_in_batch)
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         """Every task's metrics under its name, and the mean over tasks of what counts."""
