@@ -74,9 +74,13 @@ def test_every_head_is_scored_on_its_own_data(finished, home):
     assert "different, same" in card
 
 
-def test_the_saved_run_scores_as_it_did(finished):
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_saved_run_scores_as_it_did(finished, home, tmp_path, precision):
     from uegr.benchmark.multitask import of_task
 
+    if precision == "bf16":
+        finished = tmp_path / "run"
+        train(configuration(home, precision="bf16"), finished, quiet=True)
     result = json.loads((finished / "result.json").read_text())
     whole = Finished(finished)
     for task in result["tasks"]:

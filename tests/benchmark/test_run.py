@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tiny_run import data_folder, write_csv
+from tiny_run import data_folder, model_folder, write_csv
 from uegr import collector
 from uegr.benchmark.measure import Finished
+from uegr.benchmark.outcome import split_scores
 from uegr.benchmark.run import fitted, train
 from uegr.evaluation.predict import probabilities
 from uegr.models import load
@@ -39,6 +40,22 @@ def test_a_training_has_the_usual_collector_and_gives_back_the_one_it_found(tmp_
         assert gc.get_freeze_count() == 0
     finally:
         gc.set_threshold(*before)
+
+
+def test_a_run_in_mixed_precision_is_scored_as_it_is_saved(tmp_path: Path) -> None:
+    data = data_folder(tmp_path / "grades", train=64)
+    for file in data.iterdir():
+        rows = [line.rsplit(",", 1) for line in file.read_text().splitlines()[1:]]
+        write_csv(file, [(text, str(len(text) / 10)) for text, _ in rows])
+    config = RunConfig(
+        method={"name": "vanilla"},
+        model={"name": str(model_folder(tmp_path / "model"))},
+        dataset={"name": str(data), "task": "regression"},
+        training={"precision": "bf16"},
+    )
+    result = train(config, tmp_path / "run", quiet=True)
+    run = Finished(tmp_path / "run")
+    assert split_scores(run.data(), "test", run, config) == pytest.approx(result["scores"]["test"], abs=1e-6)
 
 
 def test_labels_far_from_nought_are_learnt(tmp_path: Path) -> None:

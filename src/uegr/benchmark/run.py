@@ -61,6 +61,8 @@ def fitted(trainer: Any, bar: Any, folder: Path) -> dict[str, Any]:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:
         bar.close()
+    for wrapper in ("forward", "_original_forward"):  # accelerate's, which would go on in mixed precision
+        vars(trainer.model).pop(wrapper, None)
     return {"seconds": round(time.time() - started, 1), "resumed": checkpoint is not None}
 
 

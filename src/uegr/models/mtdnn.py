@@ -198,6 +198,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         if name not in names:
             raise InputError(f"the model has no task {name}; {did_you_mean(name, names)}")
         view = copy.copy(self)
+        vars(view).pop("forward", None)  # a wrapper such as accelerate's answers for this model's task
         view.task, view.config = names.index(name), copy.deepcopy(self.config)
         task = self.config.read_tasks()[view.task]
         view.config.id2label = dict(enumerate(task.labels or ("LABEL_0",)))
