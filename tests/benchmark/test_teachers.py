@@ -142,10 +142,9 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(home, tmp_path, monkey
 
 
 def test_what_cannot_teach_is_one_line_and_nothing_is_written(home, tmp_path):
-    data_folder(home / "views")
-    for file in (home / "views").iterdir():
-        write_csv(file, [(text, label) for text, label in (("fine film", "yes"), ("dull film", "no"))] * 4)
-    train(single(home, "views").model_copy(update={"seed": 3}), home / "views-run", quiet=True)
+    for file in data_folder(home / "views").iterdir():
+        file.write_text(file.read_text().replace(",bad", ",no").replace(",good", ",yes"))
+    train(single(home, "views"), home / "views-run", quiet=True)
     result = json.loads((home / "views-run" / "result.json").read_text())
     result["config"]["dataset"]["name"] = str(home / "opinions")  # the labels of another data set
     (home / "views-run" / "result.json").write_text(json.dumps(result))

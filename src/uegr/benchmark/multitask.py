@@ -41,6 +41,7 @@ def train(
         store.write_config(folder, resolved)
     if taught:
         rows = teachers.with_answers(taught, folder, sets, rows, quiet)
+        taught.clear()  # their weights are needed no more
     trainer, bar = make_trainer(config, folder, sets, loaded, rows, quiet)
     return finish(config, resolved, folder, sets, loaded, trainer, run.fitted(trainer, bar, folder))
 

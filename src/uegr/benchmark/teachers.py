@@ -54,10 +54,11 @@ def refuse(run: "Finished", config: RunConfig, data: Data) -> None:
     """A teacher has the same labels, and has not seen the rows that are held out here."""
     if run.labels != data.labels:
         raise InputError(f"expected the labels {data.labels} of a teacher of {data.name}, got {run.labels}")
-    drawn = {"paper_split": run.config["dataset"]["paper_split"], "holdout": run.config["dataset"]["holdout"]}
-    wanted = {"paper_split": config.dataset.paper_split, "holdout": config.dataset.holdout}
+    drawn: dict[str, Any] = {"paper_split": run.config["dataset"]["paper_split"]}
+    wanted: dict[str, Any] = {"paper_split": config.dataset.paper_split}
     if run.data().validation is None:
-        drawn, wanted = drawn | {"seed": run.config["seed"]}, wanted | {"seed": config.seed}
+        drawn |= {"holdout": run.config["dataset"]["holdout"], "seed": run.config["seed"]}
+        wanted |= {"holdout": config.dataset.holdout, "seed": config.seed}
     if drawn != wanted:
         raise InputError(
             f"{run.folder} held other rows of {data.name} out than this run will: expected {wanted}, got {drawn}; "
