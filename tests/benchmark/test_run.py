@@ -1,18 +1,22 @@
 """What a training leaves behind in the process that it ran in; a regression whose labels are far from nought."""
 
 import gc
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from datasets import Dataset
 
+from families import tiny
 from tiny_run import data_folder, model_folder, write_csv
 from uegr import collector
 from uegr.benchmark.measure import Finished
 from uegr.benchmark.outcome import split_scores
-from uegr.benchmark.run import fitted, train
+from uegr.benchmark.run import begun, fitted, train
 from uegr.evaluation.predict import probabilities
-from uegr.models import load
+from uegr.models import Loaded, load
 from uegr.training.config import RunConfig
 
 
@@ -76,3 +80,17 @@ def test_labels_far_from_nought_are_learnt(tmp_path: Path) -> None:
     assert answers.flatten().tolist() == pytest.approx([250_000, 150_000], abs=25_000)
     again = load(str(tmp_path / "run"), num_labels=1, problem_type="regression")
     assert not again.fresh
+
+
+@pytest.mark.parametrize(("number", "warned"), [(300.0, True), (0.0, False)])
+def test_a_head_without_a_bias_warns_of_labels_far_from_nought(number: float, warned: bool) -> None:
+    model, _ = tiny("gpt2", num_labels=1)
+    labels = Dataset.from_dict({"label": [number - 1, number + 1]})
+    data: Any = SimpleNamespace(task="regression", splits={"train": labels})
+    loaded: Any = Loaded(model, None, "gpt2", None, frozenset(model.state_dict()))  # type: ignore[arg-type]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        begun(loaded, data)
+    assert [str(one.message).partition(";")[0] for one in said] == (
+        ["the head of gpt2 has no bias and begins around 0, but the labels are around 300"] if warned else []
+    )

@@ -24,11 +24,11 @@ from uegr.training.engine import RobustTrainer
 from uegr.training.multitask import annealed
 
 
-def single(home, name, seed=1, **dataset):
+def single(home, name, seed=1):
     return RunConfig(
         method={"name": "vanilla"},
         model={"name": str(home / "model")},
-        dataset={"name": name if name == "stsb" else str(home / name), **dataset},
+        dataset={"name": name if name == "stsb" else str(home / name)},
         training={"batch_size": 8, "epochs": 5, "learning_rate": 0.01},
         seed=seed,
     )
@@ -117,7 +117,6 @@ def test_a_run_of_several_tasks_teaches_all_that_it_knows(home, tmp_path):
     given = teachers.answers(found, tmp_path, sets, quiet=True)
     assert {name: answers.shape for name, answers in given.items()} == {"opinions": (60, 2), "likeness": (42, 2)}
     assert all(np.allclose(answers.sum(1), 1) for answers in given.values())
-
     save_file({"opinions": given["opinions"] + 1}, tmp_path / "answers.safetensors")
     assert np.array_equal(teachers.answers(found, tmp_path, sets, quiet=True)["opinions"], given["opinions"] + 1)
 
