@@ -14,8 +14,8 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
+from uegr.cli.listings import measured, method_entry, times
 from uegr.files import write_text
-from uegr.listings import measured, method_entry, times
 from uegr.methods import METHODS
 
 FOLDER = Path(__file__).parent / "methods"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from doc_pages import ROOT, anchors, every_page, links, read, written
-from uegr import listings
+from uegr.cli import listings
 from uegr.methods import METHODS
 
 

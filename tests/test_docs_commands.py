@@ -17,8 +17,9 @@ from typer.testing import CliRunner
 
 from doc_pages import ROOT, every_page, read, words
 from tiny_run import data_folder, model_folder, sentences, write_csv
-from uegr import cli, data, listings, models
+from uegr import cli, data, models
 from uegr.attacks.catalogue import make
+from uegr.cli import listings
 from uegr.errors import InputError
 from uegr.training.config import parsed, read_config
 

@@ -7,25 +7,26 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "uegr"
-BASE = {"errors", "files", "packages"}  # what every room but pieces may use
+BASE = {"errors", "files", "packages", "result", "statistics"}  # what every room but pieces may use
+ONE_RUN = {"methods", "pieces", "models", "data", "training", "evaluation", "attacks"}
 MAY_KNOW: dict[str, set[str]] = {
     "pieces": set(),
     "methods": {"pieces"},
-    "models": BASE,
+    "models": {"pieces"} | BASE,
     "data": BASE,
     "training": {"methods", "pieces", "models", "data", "attacks"} | BASE,
     "evaluation": {"pieces", "models", "data"} | BASE,
     "attacks": {"pieces", "models", "data"} | BASE,
-    "benchmark": {"pieces", "methods", "models", "data", "training", "evaluation", "attacks", "collector", "libraries"}
-    | BASE,
-    "report": BASE,  # reads result files only
-    "collector": set(),
-    "libraries": set(),
+    "runs": ONE_RUN | BASE,
+    "benchmark": {"runs", "training", "data", "models", "attacks"} | BASE,
+    "report": BASE,  # reads results and statistics only
+    "result": {"errors", "statistics"},
+    "statistics": {"errors"},
     "errors": set(),
     "files": set(),
     "packages": {"errors"},
 }
-FRONT_DOORS = {"__init__", "__main__", "cli", "demo", "app", "listings"}  # these know everything
+FRONT_DOORS = {"__init__", "__main__", "cli", "testing"}  # these know everything
 OUTSIDE_OF_PIECES = {"torch"}
 
 

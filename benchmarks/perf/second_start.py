@@ -33,7 +33,7 @@ from uegr import cli
 
 def mount(mount=cli.mount):
     mount()
-    from uegr.benchmark import run
+    from uegr.runs import train as run
     run.fitted = stopped(run.fitted)
 
 def stopped(fitted):

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from tiny_run import data_folder, model_folder
 from uegr import cli
 from uegr.attacks import Victim
-from uegr.benchmark.run import train
 from uegr.errors import InputError
+from uegr.runs.train import train
 from uegr.training.config import read_config
 
 WORDS = "great\tawful\nlovely\tgrim\nfine\tdull\nbright\tpoor\nawful\tgreat\ngrim\tlovely\ndull\tfine\npoor\tbright\n"

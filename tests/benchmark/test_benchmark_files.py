@@ -11,7 +11,7 @@ from tiny_grid import run
 
 from uegr.benchmark.grid import SCALES, Grid, read_grid
 from uegr.benchmark.plan import Cell, cells_of, printed_by_name
-from uegr.demo import METHODS, demo_config
+from uegr.cli.demo import METHODS, demo_config
 from uegr.packages import cache_folder
 from uegr.training.config import RunConfig
 

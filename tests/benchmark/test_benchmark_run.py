@@ -64,7 +64,7 @@ def test_the_folder_has_what_the_report_reads(finished: tuple[Path, Path], home:
 
 
 def test_a_cell_is_an_ordinary_run(finished: tuple[Path, Path]) -> None:
-    from uegr.benchmark.measure import Finished
+    from uegr.runs.evaluate import Finished
 
     _, root = finished
     folder = next((root / "cells").iterdir())
@@ -78,7 +78,7 @@ def test_what_is_measured_is_added_without_training_and_only_what_changed_is_mea
     root, attack = tmp_path / "out", {"attack": "deepwordbug", "examples": 3}
     settings: dict[str, Any] = {"methods": ["vanilla"]}
     assert run(grid_file(tmp_path, home, **settings), "--output", root)[0] == 0
-    monkeypatch.setattr("uegr.benchmark.run.train", lambda *a, **k: pytest.fail("trained again"))
+    monkeypatch.setattr("uegr.runs.train.train", lambda *a, **k: pytest.fail("trained again"))
     both = {"rows": 6, "figures": [], "attacks": [attack]}
     assert run(grid_file(tmp_path, home, **settings, measure=both), "--output", root)[0] == 0
     assert events(root, "measure") == ["measure evaluation", "measure deepwordbug"]

@@ -9,9 +9,9 @@ import yaml
 from tiny_grid import grid_file, run
 
 from tiny_run import data_folder, model_folder
-from uegr.benchmark import run as run_module
 from uegr.benchmark.search import validation_score
 from uegr.errors import InputError
+from uegr.runs import train as run_module
 from uegr.training.config import RunConfig
 
 pytest.importorskip("optuna", reason="a search needs Optuna")

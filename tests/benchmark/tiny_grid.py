@@ -11,7 +11,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from uegr.benchmark.commands import benchmark
+from uegr.cli.benchmark import benchmark
 from uegr.errors import InputError
 
 TRAINING = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01}

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from uegr.cli.data import app
 from uegr.data import Data
 from uegr.data.card import card
 from uegr.data.check import GARBLED, check
-from uegr.data.commands import app
 from uegr.data.noise import doubts
 from uegr.data.show import plain
 from uegr.data.stats import stats

@@ -9,7 +9,7 @@ from scipy import stats
 
 from uegr.errors import InputError
 from uegr.evaluation import holm, mcnemar, paired, relative_improvement
-from uegr.evaluation.significance import permutation
+from uegr.statistics.significance import permutation
 
 VANILLA = {"in_distribution": 0.94, "shift": 0.9, "adversarial": 0.6, "calibration": 0.10, "anomaly": 0.8}
 

@@ -8,7 +8,7 @@ import pytest
 
 from uegr.errors import InputError
 from uegr.evaluation import METRICS, Figure, measure, score
-from uegr.evaluation.intervals import bootstrap, mean, proportion
+from uegr.statistics.intervals import bootstrap, mean, proportion
 
 
 def test_binary_metrics_by_hand():

@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from families import FAMILIES, tiny
 from uegr import cli
-from uegr.benchmark import run
-from uegr.benchmark.measure import Finished
-from uegr.benchmark.outcome import split_scores
-from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.models import Loaded
 from uegr.models.lora import adapted, merged
+from uegr.runs import train as run
+from uegr.runs.evaluate import Finished
+from uegr.runs.outcome import split_scores
+from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
 

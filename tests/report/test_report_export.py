@@ -9,8 +9,9 @@ import typer
 from synthetic_runs import result, write_run, write_set
 from typer.testing import CliRunner
 
+from uegr.cli import report as commands
 from uegr.errors import InputError
-from uegr.report import build, commands
+from uegr.report import build
 from uegr.report.export import markdown, tidy_csv
 from uegr.report.groups import grouped
 from uegr.report.printed import comparisons

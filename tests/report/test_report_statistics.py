@@ -6,13 +6,13 @@ import pytest
 from scipy.stats import t, ttest_rel
 from synthetic_runs import result
 
-from uegr.evaluation.significance import holm as reference_holm
 from uegr.report.columns import improvement
 from uegr.report.figures import Figure, figures_of, same_rows_mean, separate_mean, wilson
 from uegr.report.groups import grouped
 from uegr.report.reading import as_run
 from uegr.report.statistics import Cell, compared, holm, marked, paired_p
 from uegr.report.tables import view
+from uegr.statistics.significance import holm as reference_holm
 
 
 def cell(*values, metric="accuracy", low=None, high=None):
@@ -77,14 +77,14 @@ def test_means_over_sets_and_over_the_same_rows_have_honest_intervals():
 
 
 def test_wilson_is_that_of_the_evaluation():
-    from uegr.evaluation.intervals import proportion
+    from uegr.statistics.intervals import proportion
 
     figure = proportion(37, 120)
     assert wilson(37 / 120, 120) == pytest.approx((figure.low, figure.high))
 
 
 def test_improvement_is_that_of_the_evaluation():
-    from uegr.evaluation.improvement import relative_improvement
+    from uegr.statistics.improvement import relative_improvement
 
     ours = {"in_distribution": 0.9, "shift": 0.7, "calibration": 0.05, "anomaly": 1.0}
     base = {"in_distribution": 0.8, "shift": 0.75, "calibration": 0.1, "anomaly": 1.0}

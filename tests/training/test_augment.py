@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 from tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr.attacks import Outcome
-from uegr.benchmark.run import train
 from uegr.errors import InputError
+from uegr.runs.train import train
 from uegr.training import augment
 from uegr.training.augment import Plan
 from uegr.training.config import read_config

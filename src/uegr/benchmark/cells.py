@@ -23,9 +23,9 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from uegr.benchmark import store
 from uegr.benchmark.plan import Cell
 from uegr.errors import InputError
+from uegr.runs import folder as store
 from uegr.training.config import RunConfig
 
 FAILURE, JOURNAL = "failure.json", "journal.jsonl"
@@ -133,7 +133,7 @@ def trained(work: Work, cell: Cell) -> None:
 
         train_together(work, cell, config)
     else:
-        from uegr.benchmark.run import train
+        from uegr.runs.train import train
 
         train(config, work.folder(cell), resume=True, quiet=True)
 
@@ -170,7 +170,7 @@ def missing(result: dict[str, Any], cell: Cell) -> Iterator[tuple[str, dict[str,
 def measured(folder: Path, name: str, spec: dict[str, Any]) -> None:
     """Measure one thing, and note with which settings."""
     if name == "evaluation":
-        from uegr.benchmark.measure import measure
+        from uegr.runs.evaluate import measure
 
         measure(folder, datasets=spec["datasets"], figures=spec["figures"], rows=spec["rows"], quiet=True)
     else:
@@ -181,7 +181,7 @@ def measured(folder: Path, name: str, spec: dict[str, Any]) -> None:
 
 def attacked(folder: Path, name: str, spec: dict[str, Any]) -> None:
     """Attack, going on with an interrupted attack; one with other settings is begun anew."""
-    from uegr.benchmark.attack import attack_run
+    from uegr.runs.attack import attack_run
 
     begun = folder / "attacks" / f"{name.replace('/', '_')}.json"
     begun.parent.mkdir(exist_ok=True)

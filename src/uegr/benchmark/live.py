@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from uegr.benchmark import store
 from uegr.benchmark.cells import Work, failure, is_complete, journal
 from uegr.benchmark.plan import Cell
+from uegr.runs import folder as store
 
 COLOURS = {"done": "green", "failed": "red", "running": "yellow", "trained": "cyan", "missing": "dim"}
 SHOWN = 20  # cells in the live table

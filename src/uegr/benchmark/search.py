@@ -10,9 +10,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.benchmark import store
 from uegr.benchmark.plan import Cell
 from uegr.errors import InputError, did_you_mean
+from uegr.runs import folder as store
 from uegr.training.config import RunConfig, put
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def proposed(trial: Any, key: str, values: Any) -> Any:
 def tried(cell: Cell, settings: dict[str, Any], folder: Path) -> float:
     """The score on validation of one choice; of a finished trial only its result is kept."""
     from uegr.benchmark.cells import tidy
-    from uegr.benchmark.run import train
+    from uegr.runs.train import train
 
     spec = cell.search or {}
     different = {f"{section}.{key}": value for section, part in spec["trial"].items() for key, value in part.items()}

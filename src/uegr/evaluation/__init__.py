@@ -10,15 +10,15 @@ docs/evaluation.md says what each figure means.
 
 from uegr.evaluation.anomaly import anomaly
 from uegr.evaluation.calibration import brier, calibration, expected_calibration_error, reliability
-from uegr.evaluation.improvement import relative_improvement
-from uegr.evaluation.intervals import Figure
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
 from uegr.evaluation.predict import probabilities
-from uegr.evaluation.significance import holm, mcnemar, paired
 from uegr.evaluation.similarity import layer_similarity, linear_cka, weight_distance
 from uegr.evaluation.suite import evaluate, perspectives
+from uegr.statistics.improvement import relative_improvement
+from uegr.statistics.intervals import Figure
+from uegr.statistics.significance import holm, mcnemar, paired
 
 __all__ = [
     "METRICS",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError
-from uegr.evaluation.intervals import FEW_RESAMPLES, Figure, bootstrap
+from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap
 
 
 def confidence(probabilities: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError
-from uegr.evaluation.intervals import Figure, bootstrap, mean, proportion
+from uegr.statistics.intervals import Figure, bootstrap, mean, proportion
 
 BINS = 15
 

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from uegr.errors import InputError
 from uegr.evaluation.batches import Progress, Rows, batches, evaluating, labels_of, texts_of
-from uegr.evaluation.intervals import Figure, mean
 from uegr.evaluation.predict import is_regression
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import zero_start
 from uegr.pieces.weights import gradients, moved, steepest, trainable
+from uegr.statistics.intervals import Figure, mean
 
 
 def loss_of_each(model: nn.Module, batch: Batch, labels: Tensor) -> Tensor:

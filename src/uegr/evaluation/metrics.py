@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError, did_you_mean
-from uegr.evaluation.intervals import FEW_RESAMPLES, Figure, bootstrap, interval, proportion
+from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, interval, proportion
 
 Metric = Callable[..., float]  # predictions (rows,), labels (rows,), and for classes how often each row counts
 

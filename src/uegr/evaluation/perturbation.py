@@ -21,11 +21,11 @@ from torch import Tensor, nn
 
 from uegr.errors import InputError
 from uegr.evaluation.batches import Progress, Rows, Text, batches, evaluating, labels_of, texts_of
-from uegr.evaluation.intervals import share_of
 from uegr.evaluation.predict import is_regression
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import Norm, check_norm, project, unit, zero_start
+from uegr.statistics.intervals import share_of
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 Point = dict[str, float | int | None]

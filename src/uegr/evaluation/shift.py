@@ -16,9 +16,9 @@ from uegr.data import Data, cards, load, subsample
 from uegr.errors import InputError
 from uegr.evaluation.batches import Progress, Rows, labels_of, texts_of
 from uegr.evaluation.calibration import calibration_error
-from uegr.evaluation.intervals import Figure, share_of
 from uegr.evaluation.metrics import measure
 from uegr.evaluation.predict import probabilities
+from uegr.statistics.intervals import Figure, share_of
 
 
 @dataclass(frozen=True)

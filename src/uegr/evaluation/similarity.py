@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from uegr.errors import InputError
 from uegr.evaluation.batches import Progress, Text, batches, evaluating
-from uegr.evaluation.intervals import NORMAL_95, Figure
 from uegr.pieces.embedding import Batch, token_mask, unwrapped
+from uegr.statistics.intervals import NORMAL_95, Figure
 
 Pooling = Literal["mean", "first", "tokens"]
 DUST = 1e-20  # of the squared length of a state: what rounding leaves of rows that are all the same

@@ -17,7 +17,6 @@ from uegr.evaluation.anomaly import anomaly as detection
 from uegr.evaluation.anomaly import confidence
 from uegr.evaluation.batches import Progress, Rows, labels_of, texts_of
 from uegr.evaluation.calibration import calibration
-from uegr.evaluation.intervals import Figure, mean
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import measure
 from uegr.evaluation.perturbation import EPSILONS, Search, Subject, checked_labels, point, surviving
@@ -25,6 +24,7 @@ from uegr.evaluation.predict import probabilities
 from uegr.evaluation.shift import Other, held_out, other, pooled, shift
 from uegr.evaluation.similarity import layer_similarity, weight_distance
 from uegr.pieces.embedding import unwrapped
+from uegr.statistics.intervals import Figure, mean
 
 PAPER_EPSILONS = (0.01, 0.25, 0.5)  # UEGR fig. 2b
 GRIDS = {"fgm": EPSILONS, "pgd": (0.0, *PAPER_EPSILONS)}  # every epsilon of PGD costs dozens of passes

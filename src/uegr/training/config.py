@@ -81,7 +81,7 @@ class TrainingConfig(Strict):
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     report_to: Literal["none", "tensorboard"] = "none"
-    teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (benchmark/teachers.py)
+    teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (runs/teachers.py)
 
 
 class FullTrainingConfig(TrainingConfig):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from uegr.benchmark.measure import Finished, held_out
 from uegr.errors import InputError
 from uegr.evaluation.batches import Text, batches, evaluating, texts_of
 from uegr.evaluation.predict import scores
+from uegr.runs.evaluate import Finished, held_out
 
 TEXTS, TOLERANCE, BATCH = 100, 1e-4, 16
 FILE = "model.onnx"

@@ -10,16 +10,13 @@ from typing import Any
 
 import torch
 
-from uegr import (
-    collector,
-    libraries,  # noqa: F401  before all that imports transformers
-)
 from uegr import data as data_room
-from uegr.benchmark import augment, store
-from uegr.benchmark.outcome import final_model, keep, machine, save, split_scores
 from uegr.data import Data
 from uegr.data.warn import warn
 from uegr.errors import InputError
+from uegr.runs import augment
+from uegr.runs import folder as store
+from uegr.runs.outcome import final_model, keep, machine, save, split_scores
 from uegr.training.config import RunConfig
 
 
@@ -31,7 +28,7 @@ def train(
     `development` is for a search, which must not see test rows: the run then has training and validation rows only.
     """
     if config.model.name == "mtdnn":
-        from uegr.benchmark import multitask
+        from uegr.runs import multitask
 
         return multitask.train(config, folder, resume=resume, quiet=quiet, development=development)
     if config.training.teachers:
@@ -57,8 +54,7 @@ def fitted(trainer: Any, bar: Any, folder: Path) -> dict[str, Any]:
     checkpoint = store.last_checkpoint(folder)
     started = time.time()
     try:
-        with collector.usual():
-            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:
         bar.close()
     for wrapper in ("forward", "_original_forward"):  # accelerate's, which would go on in mixed precision

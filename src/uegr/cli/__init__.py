@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from uegr import collector
+from uegr.cli import collector
 from uegr.errors import InputError, did_you_mean
 
 app = typer.Typer(
@@ -88,10 +88,11 @@ def train(
     }
     chosen = read_config(config, flags, settings or [])
 
-    from uegr.benchmark.run import train as train_run
+    from uegr.runs.train import train as train_run
 
     output = output or Path("runs") / chosen.label()
-    result = train_run(chosen, output, resume=resume, quiet=quiet)
+    with collector.usual():
+        result = train_run(chosen, output, resume=resume, quiet=quiet)
     if as_json:
         show_json(result)
     elif result:
@@ -110,7 +111,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run: clean, under perturbation, on other domains."""
-    from uegr.benchmark.measure import measure
+    from uegr.runs.evaluate import measure
 
     figures = measure(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
     if as_json:
@@ -146,7 +147,7 @@ def attack(
     from rich.console import Console
 
     from uegr.attacks.show import shown
-    from uegr.benchmark.attack import attack_run
+    from uegr.runs.attack import attack_run
     from uegr.training.config import parsed
 
     pairs = [setting.partition("=") for setting in settings or []]
@@ -182,7 +183,7 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Classify new texts with a finished run, one JSON line each."""
-    from uegr.benchmark.predict import predict_lines
+    from uegr.runs.predict import predict_lines
 
     if (source is None) == (not text):
         raise InputError("expected either a file to classify or --text, got both or neither")
@@ -200,7 +201,7 @@ def export(
     """Write the model of a finished run in another form."""
     if not onnx:
         raise InputError("expected a form to export to, got none; say --onnx (the run's folder is safetensors already)")
-    from uegr.benchmark.export import export_onnx
+    from uegr.runs.export import export_onnx
 
     made = export_onnx(run, output)
     typer.echo(f"{made.path}  (differs by at most {made.difference:.1e} in a probability, on {made.texts} texts)")
@@ -212,7 +213,7 @@ def list_things(
     as_json: Json = False,
 ) -> None:
     """List what there is."""
-    from uegr import listings
+    from uegr.cli import listings
 
     kinds = {"methods": listings.methods, "models": listings.models, "datasets": listings.datasets}
     if what not in kinds:
@@ -230,7 +231,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train vanilla and UEGR on movie-review snippets, measure both, write a page."""
-    from uegr.demo import run_demo
+    from uegr.cli.demo import run_demo
 
     run_demo(output, quiet=quiet)
 
@@ -255,9 +256,9 @@ def fetch_model(name: Annotated[str, typer.Argument(help="An alias (`uegr list m
 
 def mount() -> None:
     """The commands that live in their own rooms: `uegr data list|show|check|stats`, `uegr benchmark`, `uegr report`."""
-    from uegr.benchmark.commands import benchmark
-    from uegr.data.commands import app as data_app
-    from uegr.report.commands import report
+    from uegr.cli.benchmark import benchmark
+    from uegr.cli.data import app as data_app
+    from uegr.cli.report import report
 
     app.add_typer(data_app, name="data", help="Look at data sets: list, show, check, stats.")
     app.command()(benchmark)
@@ -294,7 +295,3 @@ def quieten() -> None:
     for name, value in {"TRANSFORMERS_VERBOSITY": "error", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}.items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-
-
-if __name__ == "__main__":
-    main()

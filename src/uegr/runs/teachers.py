@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from uegr.benchmark import multitask, store
 from uegr.data import Data
 from uegr.errors import InputError
+from uegr.runs import folder as store
+from uegr.runs import multitask
 from uegr.training.config import RunConfig
 
 if TYPE_CHECKING:
-    from uegr.benchmark.measure import Finished
+    from uegr.runs.evaluate import Finished
 
 Teachers = dict[str, "Finished"]
 
 
 def find(config: RunConfig, sets: dict[str, Data]) -> Teachers:
     """The teacher of each task that has one; what cannot teach is said before anything is written."""
-    from uegr.benchmark.measure import Finished
+    from uegr.runs.evaluate import Finished
 
     found: Teachers = {}
     said = dict(zip(multitask.names_of(config), sets, strict=True))

@@ -7,9 +7,10 @@ from typing import Any
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
-from uegr.benchmark import model_card, multitask, store
-from uegr.benchmark.measure import Finished, held_out
 from uegr.evaluation.batches import labels_of, texts_of
+from uegr.runs import folder as store
+from uegr.runs import model_card, multitask
+from uegr.runs.evaluate import Finished, held_out
 
 
 def attack_run(

@@ -10,10 +10,11 @@ from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
 from tiny_run import GOOD, sentences, write_csv
-from uegr.benchmark import model_card, store
-from uegr.benchmark.attack import attack_run
-from uegr.benchmark.measure import measure
-from uegr.benchmark.run import train
+from uegr.runs import folder as store
+from uegr.runs import model_card
+from uegr.runs.attack import attack_run
+from uegr.runs.evaluate import measure
+from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
 

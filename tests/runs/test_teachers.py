@@ -11,13 +11,13 @@ from safetensors.torch import load_file
 from several_tasks import configuration, write_home
 
 from tiny_run import data_folder, write_csv
-from uegr.benchmark import multitask, teachers
-from uegr.benchmark.measure import Finished
-from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.predict import probabilities
 from uegr.models.mtdnn import Task, loss_of
+from uegr.runs import multitask, teachers
+from uegr.runs.evaluate import Finished
+from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
 from uegr.training.engine import RobustTrainer

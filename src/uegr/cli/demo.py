@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console
 
-from uegr.benchmark import store
-from uegr.benchmark.measure import measure
-from uegr.benchmark.run import train
 from uegr.report.page import write_page
 from uegr.report.terminal import comparison
+from uegr.runs import folder as store
+from uegr.runs.evaluate import measure
+from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
 METHODS = ("vanilla", "uegr")

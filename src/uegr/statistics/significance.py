@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError
-from uegr.evaluation.intervals import Figure
+from uegr.statistics.intervals import Figure
 
 MOST_EXACT = 16  # differences whose 2^n signs are all tried; beyond, 100,000 random ones
 DRAWS = 100_000

@@ -1,6 +1,5 @@
-"""What a training leaves behind in the process that it ran in; a regression whose labels are far from nought."""
+"""What a training leaves behind; a regression whose labels are far from 0."""
 
-import gc
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,39 +10,12 @@ from datasets import Dataset
 
 from families import tiny
 from tiny_run import data_folder, model_folder, write_csv
-from uegr import collector
-from uegr.benchmark.measure import Finished
-from uegr.benchmark.outcome import split_scores
-from uegr.benchmark.run import begun, fitted, train
 from uegr.evaluation.predict import probabilities
 from uegr.models import Loaded, load
+from uegr.runs.evaluate import Finished
+from uegr.runs.outcome import split_scores
+from uegr.runs.train import begun, train
 from uegr.training.config import RunConfig
-
-
-class Interrupted:
-    """A trainer that notes how the collector is set, and is stopped."""
-
-    def train(self, **_: Any) -> None:
-        self.seen = gc.get_threshold(), gc.get_freeze_count() > 0
-        raise KeyboardInterrupt
-
-    def close(self) -> None:
-        """As a progress bar."""
-
-
-def test_a_training_has_the_usual_collector_and_gives_back_the_one_it_found(tmp_path: Path) -> None:
-    before = gc.get_threshold()
-    collector.rare()
-    rare = gc.get_threshold()
-    trainer = Interrupted()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            fitted(trainer, trainer, tmp_path)
-        assert trainer.seen == (collector.USUAL, True)
-        assert gc.get_threshold() == rare != collector.USUAL
-        assert gc.get_freeze_count() == 0
-    finally:
-        gc.set_threshold(*before)
 
 
 def test_a_run_in_mixed_precision_is_scored_as_it_is_saved(tmp_path: Path) -> None:

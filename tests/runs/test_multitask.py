@@ -10,14 +10,14 @@ from several_tasks import configuration, pairs, write_home
 from typer.testing import CliRunner
 
 from uegr import cli
-from uegr.benchmark import multitask
-from uegr.benchmark.attack import attack_run
-from uegr.benchmark.export import export_onnx
-from uegr.benchmark.measure import Finished, measure
-from uegr.benchmark.outcome import split_scores
-from uegr.benchmark.predict import predict_lines
-from uegr.benchmark.run import train
 from uegr.errors import InputError
+from uegr.runs import multitask
+from uegr.runs.attack import attack_run
+from uegr.runs.evaluate import Finished, measure
+from uegr.runs.export import export_onnx
+from uegr.runs.outcome import split_scores
+from uegr.runs.predict import predict_lines
+from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
 
@@ -76,7 +76,7 @@ def test_every_head_is_scored_on_its_own_data(finished, home):
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_saved_run_scores_as_it_did(finished, home, tmp_path, precision):
-    from uegr.benchmark.multitask import of_task
+    from uegr.runs.multitask import of_task
 
     if precision == "bf16":
         finished = tmp_path / "run"

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from families import FAMILIES, tiny
 from uegr import cli
-from uegr.benchmark import export as benchmark
-from uegr.benchmark.run import train
 from uegr.errors import InputError
 from uegr.models import export
+from uegr.runs import export as benchmark
+from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
 pytest.importorskip("onnxscript")
@@ -140,7 +140,7 @@ def test_every_other_family_is_exported(family, tmp_path):
 def test_the_runtime_reports_to_nobody(tmp_path):
     """It would keep a number of this machine and a file of what it wants to send."""
     left = {name: value for name, value in os.environ.items() if name not in ("ORT_DISABLE_TELEMETRY", "CI")}
-    code = "from uegr.benchmark.export import runtime; runtime()"
+    code = "from uegr.runs.export import runtime; runtime()"
     there = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     subprocess.run([sys.executable, "-c", code], env=left | there, check=True)
     assert not list(tmp_path.rglob("*onnxruntime*"))

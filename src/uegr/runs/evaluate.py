@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.benchmark import model_card, multitask, store
 from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
+from uegr.runs import folder as store
+from uegr.runs import model_card, multitask
 from uegr.training.callbacks import progress_bar
 from uegr.training.config import DatasetConfig
 

@@ -12,13 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.benchmark import augment, outcome, run, store, teachers
 from uegr.data import Data
 from uegr.errors import InputError, did_you_mean
+from uegr.runs import augment, outcome, teachers
+from uegr.runs import folder as store
+from uegr.runs import train as run
 from uegr.training.config import RunConfig
 
 if TYPE_CHECKING:
-    from uegr.benchmark.measure import Finished
+    from uegr.runs.evaluate import Finished
 
 MODEL = "mtdnn"
 Sets = dict[str, Data]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.benchmark import multitask
-from uegr.benchmark.measure import Finished
 from uegr.errors import InputError
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.predict import probabilities
 from uegr.files import write_text
+from uegr.runs import multitask
+from uegr.runs.evaluate import Finished
 
 
 def predict_lines(

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from uegr.benchmark import model_card, store
 from uegr.data import Data
+from uegr.runs import folder as store
+from uegr.runs import model_card
 from uegr.training.config import RunConfig
 
 

@@ -1,0 +1,6 @@
+"""`python -m uegr.cli`: the command line, where the script is not on the path."""
+
+from uegr.cli import main
+
+if __name__ == "__main__":
+    main()

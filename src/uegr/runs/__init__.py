@@ -1,0 +1,1 @@
+"""One run, one folder: prepare, train, open, evaluate, attack, predict, export."""
