@@ -1,8 +1,6 @@
 """What every test shares: no hub, no progress bars, one thread, and the tiny models of `tests/models/families.py`."""
 
 import os
-import sys
-from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
@@ -14,7 +12,6 @@ import torch  # the variables above must be set before anything reads them
 import transformers
 from hypothesis import settings
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "models")]  # tiny_run, families
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 
@@ -25,7 +22,7 @@ settings.load_profile("uegr")
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder with a tiny model and a data set of 64 rows to train on and 16 to hold out."""
-    from tiny_run import data_folder, model_folder
+    from tests.tiny_run import data_folder, model_folder
 
     folder = tmp_path_factory.mktemp("home")
     model_folder(folder / "model")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from doc_pages import ROOT, anchors, every_page, links, read, written
+from tests.doc_pages import ROOT, anchors, every_page, links, read, written
 from uegr.cli import listings
 from uegr.methods import METHODS
 

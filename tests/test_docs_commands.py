@@ -15,8 +15,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from doc_pages import ROOT, every_page, read, words
-from tiny_run import data_folder, model_folder, sentences, write_csv
+from tests.doc_pages import ROOT, every_page, read, words
+from tests.tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr import cli, data, models
 from uegr.attacks.catalogue import make
 from uegr.cli import listings

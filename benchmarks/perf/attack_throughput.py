@@ -137,8 +137,8 @@ def sequential(
     from uegr.attacks import load_surface
     from uegr.attacks.victim import DECIMALS
 
-    sys.path.insert(0, str(ROOT / "tests" / "attacks"))
-    import attack_references
+    sys.path.insert(0, str(ROOT))
+    from tests.attacks import attack_references
 
     asked = 0
 

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "report")]
+sys.path[:0] = [str(ROOT)]
 
-from chromium import browser, program
-from synthetic_runs import DATASETS, METHODS, result, write_run
-
+from tests.report.chromium import browser, program
+from tests.report.synthetic_runs import DATASETS, METHODS, result, write_run
 from uegr.report.build import Report
 
 MOST_BUILD, MOST_OPEN, SEEDS = 20.0, 3.0, 5

@@ -7,7 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from tiny_run import data_folder, model_folder, sentences, write_csv
+from tests.tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr import cli
 from uegr.errors import InputError
 
@@ -166,7 +166,7 @@ def test_bad_data_is_one_clear_line_and_nothing_is_written(case, home, tmp_path)
 
 
 def test_a_model_without_dropout_is_refused_before_anything_is_written(home, tmp_path):
-    from families import tiny
+    from tests.models.families import tiny
 
     model, _ = tiny("llama")
     model.save_pretrained(tmp_path / "llama")

@@ -8,7 +8,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from families import tiny
+from tests.models.families import tiny
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.perturbation import Subject, checked_labels, surviving
 

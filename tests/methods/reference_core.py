@@ -1,4 +1,4 @@
-"""Literal transcriptions of the first five methods, in the convention of reference_a.py.
+"""Literal transcriptions of the first five methods, in the convention of reference_baselines.py.
 
 UEGR's own is uegr_reference.py, where every example runs alone; R-AT's K passes here are one forward a piece of the
 batch, so that the dropout masks are those of the piece repeated.
@@ -9,11 +9,22 @@ from itertools import combinations
 from typing import Any
 
 import torch
-from reference_a import Batch, Gradients, Options, added, kl_both_ways, logits_of, loss_of, shape_of, size, slopes
-from selection_reference import keep_probabilities, masked
 from torch import nn
-from uegr_reference import pieces, reference_step
 
+from tests.methods.reference_baselines import (
+    Batch,
+    Gradients,
+    Options,
+    added,
+    kl_both_ways,
+    logits_of,
+    loss_of,
+    shape_of,
+    size,
+    slopes,
+)
+from tests.methods.selection_reference import keep_probabilities, masked
+from tests.methods.uegr_reference import pieces, reference_step
 from uegr.pieces.schedule import Moment
 
 OPTIONS: dict[str, dict[str, Any]] = {"fgm": {"epsilon": 0.5}, "rat": {"epsilon": 0.5}, "rat_su": {"epsilon": 0.5}}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from reference_a import at, kl_both_ways, logits_of
-from tiny_models import EARLY, LATE, batch_for, classifier, gradients, made, spread_out, step
 from torch import Tensor, nn
 
+from tests.methods.reference_baselines import at, kl_both_ways, logits_of
+from tests.methods.tiny_models import EARLY, LATE, batch_for, classifier, gradients, made, spread_out, step
 from uegr.methods import METHODS, Method
 from uegr.methods import pgd as make_pgd
 from uegr.pieces.schedule import Moment

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import batch_for, classifier, gradients, made, step
 from torch import Tensor, nn
 
 import uegr
+from tests.methods.tiny_models import batch_for, classifier, gradients, made, step
 from uegr import Moment, methods
 from uegr.methods import Method
 from uegr.training.step import edit_gradients

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import (
+from torch import Tensor, nn
+from transformers import BertModel
+from transformers.models.bert.modeling_bert import BertEncoder
+
+from tests.methods.tiny_models import (
     EARLY,
     LATE,
     WITHOUT_DROPOUT,
@@ -26,11 +30,7 @@ from tiny_models import (
     unless_refused,
     writer,
 )
-from torch import Tensor, nn
-from transformers import BertModel
-from transformers.models.bert.modeling_bert import BertEncoder
-
-from families import tiny
+from tests.models.families import tiny
 from uegr.methods import METHODS, Method
 from uegr.pieces.schedule import Moment
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from uegr.methods import METHODS
 
-HERE = Path(__file__).parent
-PATHS = os.pathsep.join([str(HERE), str(HERE.parent / "models"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+ROOT = Path(__file__).parents[2]
 
 
 def test_two_processes_stay_equal(tmp_path: Path) -> None:
@@ -25,13 +24,13 @@ def run_pair(folder: Path) -> list[dict[str, str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    shared = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1", "PYTHONPATH": PATHS}
+    shared = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "OMP_NUM_THREADS": "1"}
     running = []
     for rank in range(2):
         place = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
         with (folder / f"{rank}.out").open("w") as out, (folder / f"{rank}.err").open("w") as err:
-            command = [sys.executable, str(HERE / "two_processes.py")]
-            running.append(subprocess.Popen(command, env=shared | place, stdout=out, stderr=err))
+            command = [sys.executable, "-m", "tests.methods.two_processes"]
+            running.append(subprocess.Popen(command, cwd=ROOT, env=shared | place, stdout=out, stderr=err))
     codes = finished(running)
     errors = "\n".join((folder / f"{rank}.err").read_text()[-3000:] for rank in range(2))
     lines = [line for rank in range(2) for line in (folder / f"{rank}.out").read_text().splitlines()]

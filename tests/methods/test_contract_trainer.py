@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import WITHOUT_DROPOUT, batch_for, classifier, made
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
+from tests.methods.tiny_models import WITHOUT_DROPOUT, batch_for, classifier, made
 from uegr.methods import METHODS
 from uegr.training.engine import RobustTrainer
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import batch_for, classifier, gradients, made, prepared, step, vanilla_gradients
 
+from tests.methods.tiny_models import batch_for, classifier, gradients, made, prepared, step, vanilla_gradients
 from uegr.methods import METHODS
 
 # The options at which each method is plain fine-tuning, and how many times its gradient.

@@ -1,23 +1,20 @@
 """Every method against the literal float64 transcription of its paper, to 1e-9."""
 
 import copy
-import importlib
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
 import torch
-from tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step, unless_refused
 from torch import Tensor
 
+from tests.methods import reference_baselines, reference_core, reference_pretrained
+from tests.methods.tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step, unless_refused
 from uegr.methods import METHODS
 
 TOLERANCE = 1e-9
-SOURCES = [
-    importlib.import_module(f"reference_{part}") for part in ("core", "a", "b") if find_spec(f"reference_{part}")
-]
+SOURCES = [reference_core, reference_baselines, reference_pretrained]
 REFERENCES: dict[str, Any] = {name: found for source in SOURCES for name, found in source.REFERENCES.items()}
-OPTIONS: dict[str, Any] = {k: v for source in SOURCES for k, v in getattr(source, "OPTIONS", {}).items()}
+OPTIONS: dict[str, Any] = {k: v for source in SOURCES for k, v in source.OPTIONS.items()}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import batch_for, classifier, made, prepared, shaken, step
 from transformers import AutoModelForSequenceClassification, TrainingArguments
 
+from tests.methods.tiny_models import batch_for, classifier, made, prepared, shaken, step
 from uegr import RobustTrainer
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForTokenClassification, GPT2Config, GPT2LMHeadModel
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr import backward
 from uegr.methods import Method, fgm, rat, rat_su, uegr, vanilla
 from uegr.methods.contract import predictions

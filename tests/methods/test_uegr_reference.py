@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 import torch
-from selection_reference import keep_probabilities, masked
 from torch import Tensor, nn
-from uegr_reference import Reference, reference_step
 
-from families import tiny
+from tests.methods.selection_reference import keep_probabilities, masked
+from tests.methods.uegr_reference import Reference, reference_step
+from tests.models.families import tiny
 from uegr.methods import Method, rat, uegr
 from uegr.pieces.schedule import Moment
 from uegr.pieces.sites import sites

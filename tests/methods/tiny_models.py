@@ -11,7 +11,7 @@ from peft import LoraConfig, TaskType, get_peft_model
 from torch import Tensor, nn
 from transformers import BertForTokenClassification, GPT2LMHeadModel
 
-from families import tiny
+from tests.models.families import tiny
 from uegr.methods import METHODS, Method
 from uegr.methods.objectives.hull import ConvexHull
 from uegr.pieces.schedule import Moment

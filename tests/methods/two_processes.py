@@ -1,6 +1,6 @@
 """Run by test_contract_processes.py, once a process: trains every method, and says whether the replicas stayed equal.
 
-Prints a line of JSON a method: {"method": ..., "problem": "" or what went wrong}. PYTHONPATH must lead to the tests.
+Prints a line of JSON per method: {"method": ..., "problem": "" or what went wrong}.
 """
 
 import json
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from test_contract_trainer import trainer, weights
-from tiny_models import classifier
 from torch import distributed
 from transformers import TrainerCallback
 
+from tests.methods.test_contract_trainer import trainer, weights
+from tests.methods.tiny_models import classifier
 from uegr.methods import METHODS
 
 

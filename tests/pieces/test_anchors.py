@@ -8,7 +8,7 @@ import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from torch import Tensor, nn
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr.pieces.anchors import Anchors, mixed
 from uegr.pieces.encoder import encoder, encoder_names, extended, in_mode, layer_names, matrix_names
 from uegr.pieces.fisher import fisher, largest

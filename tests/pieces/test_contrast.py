@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForSequenceClassification
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr.pieces.contrast import Projections, cosine_scores, info_nce
 from uegr.pieces.encoder import encoder
 from uegr.pieces.features import FrozenEncoder, features, passenger, probe

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr.pieces.dropout import AdaptiveDropout, drop_probabilities, mean_ranks
 from uegr.pieces.embedding import repeated
 from uegr.pieces.masks import dropped, random_bits

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr.pieces.embedding import arranged, embedding_layer, parts, perturbed, repeated, token_mask, unwrapped
 
 

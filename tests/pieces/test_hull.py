@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast
 
-from families import tiny
+from tests.models.families import tiny
 from uegr.attacks.surface import Surface
 from uegr.attacks.vocabulary import substitute_ids, tables
 from uegr.data.synonyms import Lexicon, Reading

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from families import tiny
+from tests.models.families import tiny
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.perturbation import Norm, ascend, check_norm, length, normalised, project, unit, zero_start
 

@@ -5,7 +5,7 @@ import json
 import random
 from pathlib import Path
 
-from tiny_run import data_folder, model_folder, sentences
+from tests.tiny_run import data_folder, model_folder, sentences
 from uegr.training.config import RunConfig
 
 COLUMNS = {"likeness": ("text", "pair", "label"), "stsb": ("sentence1", "sentence2", "label")}

@@ -11,7 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from families import FAMILIES, tiny
+from tests.models.families import FAMILIES, tiny
 from uegr import cli
 from uegr.errors import InputError
 from uegr.models import export

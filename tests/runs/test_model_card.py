@@ -9,7 +9,7 @@ import yaml
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from tiny_run import GOOD, sentences, write_csv
+from tests.tiny_run import GOOD, sentences, write_csv
 from uegr.runs import folder as store
 from uegr.runs import model_card
 from uegr.runs.attack import attack_run

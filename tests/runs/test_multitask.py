@@ -6,9 +6,9 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file
-from several_tasks import configuration, pairs, write_home
 from typer.testing import CliRunner
 
+from tests.runs.several_tasks import configuration, pairs, write_home
 from uegr import cli
 from uegr.errors import InputError
 from uegr.runs import multitask

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from datasets import Dataset
 
-from families import tiny
-from tiny_run import data_folder, model_folder, write_csv
+from tests.models.families import tiny
+from tests.tiny_run import data_folder, model_folder, write_csv
 from uegr.evaluation.predict import probabilities
 from uegr.models import Loaded, load
 from uegr.runs.evaluate import Finished

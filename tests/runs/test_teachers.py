@@ -8,9 +8,9 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 from safetensors.torch import load_file
-from several_tasks import configuration, write_home
 
-from tiny_run import data_folder, write_csv
+from tests.runs.several_tasks import configuration, write_home
+from tests.tiny_run import data_folder, write_csv
 from uegr.errors import InputError
 from uegr.evaluation.batches import texts_of
 from uegr.evaluation.predict import probabilities

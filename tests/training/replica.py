@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers import TrainingArguments
 
-from families import tiny
+from tests.models.families import tiny
 from uegr import RobustTrainer, methods
 
 BATCH = 8  # of all processes together

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tiny_run import data_folder, model_folder, sentences, write_csv
+from tests.tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr.attacks import Outcome
 from uegr.errors import InputError
 from uegr.runs.train import train

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tiny_run import data_folder, model_folder
+from tests.tiny_run import data_folder, model_folder
 from uegr.runs import folder as store
 from uegr.runs import train as run
 from uegr.training.config import read_config

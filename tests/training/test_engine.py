@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
-from families import tiny
+from tests.models.families import tiny
 from uegr import RobustTrainer, methods
 from uegr.errors import InputError
 from uegr.methods import Method

@@ -7,25 +7,24 @@ from pathlib import Path
 
 import pytest
 import torch
-from replica import WAYS, train
 from safetensors.torch import load_file
 from torch import Tensor
 
-from families import tiny
+from tests.models.families import tiny
+from tests.training.replica import WAYS, train
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where two processes have written their weights."""
     place = tmp_path_factory.mktemp("replicas")
-    paths = [str(HERE.parent / "models"), os.environ.get("PYTHONPATH", "")]
-    surroundings = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths)}
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # on a free port
     done = subprocess.run(
-        [sys.executable, *launch, str(HERE / "replica.py"), str(place)],
-        env=surroundings,
+        [sys.executable, *launch, "-m", "tests.training.replica", str(place)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=400,

@@ -8,7 +8,7 @@ import torch
 from datasets import Dataset
 from transformers import TrainingArguments
 
-from families import tiny
+from tests.models.families import tiny
 from uegr import RobustTrainer
 from uegr.methods import vanilla
 from uegr.training.sampling import GroupedByLength

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import uegr
-from families import tiny
+from tests.models.families import tiny
 from uegr.methods import Method, Objective, fgm, rat, rat_su, vanilla
 from uegr.methods import uegr as uegr_method
 from uegr.pieces.schedule import Moment

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 import torch
-from test_step import batch_for, gradients
 from torch import Tensor, nn
 
 import uegr
-from families import tiny
+from tests.models.families import tiny
+from tests.training.test_step import batch_for, gradients
 from uegr.methods import Method, fgm, rat, rat_su, vanilla
 from uegr.methods import uegr as uegr_method
 

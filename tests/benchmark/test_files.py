@@ -1,0 +1,100 @@
+"""The grids that ship: each resolves at every scale without data, and its smallest runs."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.benchmark.tiny_grid import run
+from uegr.benchmark.grid import SCALES, Grid, read_grid
+from uegr.benchmark.plan import Cell, cells_of, printed_by_name
+from uegr.cli.demo import METHODS, demo_config
+from uegr.packages import cache_folder
+from uegr.training.config import RunConfig
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+FILES = sorted(FOLDER.glob("*.yaml"))
+PAPERS = [file for file in FILES if file.stem not in ("quick", "smoke")]
+NOT_A_CELL = {"mtdnn"}  # trained on several data sets at once
+SECTION_4 = {
+    "uegr": ["table1", "table2", "table3", "table4", "table5", "figure2", "figure3"],
+    "rat": ["table3", "table4", "table8", "figure2", "figure3", "figure5"],
+    "rift": ["table1", "table2", "table3", "table4", "figure2", "figure4"],
+}
+named = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+of_papers = pytest.mark.parametrize("file", PAPERS, ids=lambda file: file.stem)
+
+
+@cache
+def scaled(file: Path, scale: str) -> tuple[Grid, list[Cell]]:
+    grid = read_grid(file, scale)
+    return grid, cells_of(grid)
+
+
+def test_every_table_and_figure_has_its_file() -> None:
+    wanted = {f"{paper}_{one}" for paper, some in SECTION_4.items() for one in some}
+    assert {file.stem for file in FILES} == wanted | {"quick", "smoke"}
+
+
+@named
+def test_it_dry_runs_without_data(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UEGR_DATA", raising=False)
+    code, out, error = run(file, "--dry-run", "--output", tmp_path / "out", "--json")
+    assert code == 0, error
+    assert json.loads(out)["cells"]
+    assert not (tmp_path / "out").exists()
+
+
+@of_papers
+def test_its_scales_grow(file: Path) -> None:
+    assert set(yaml.safe_load(file.read_text())["scales"]) == set(SCALES)
+    sizes = [len(scaled(file, scale)[1]) for scale in ("smoke", "laptop", "full")]
+    assert sizes == sorted(sizes)
+    assert sizes[0] <= 7
+
+
+def value_at(cell: Cell, path: str) -> Any:
+    section, _, key = path.partition(".")
+    return RunConfig(**cell.config).resolved()[section][key]
+
+
+@of_papers
+def test_every_printed_figure_is_of_one_setting_at_full_scale(file: Path) -> None:
+    grid, cells = scaled(file, "full")
+    names: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in (cell for cell in cells if cell.called["seed"] == 0):
+        key = tuple(cell.config[axis]["name"] for axis in ("method", "model", "dataset"))
+        names.setdefault(key, []).append(cell)
+    for figure in printed_by_name(grid):
+        found = names.get((figure["method"], figure["model"], figure["dataset"]), [])
+        settings = {key: value for key, value in figure.items() if "." in key}
+        fitting = [cell for cell in found if all(value_at(cell, key) == value for key, value in settings.items())]
+        assert len(fitting) == (figure["model"] not in NOT_A_CELL), figure
+
+
+@of_papers
+def test_tables_have_printed_figures_and_attacks_that_are_printed_are_run(file: Path) -> None:
+    grid, _ = scaled(file, "full")
+    assert bool(grid.printed) == ("table" in file.stem)
+    metrics = {figure["metric"] for figure in grid.printed}
+    assert metrics & {"pwws", "genetic"} <= {attack.attack for attack in grid.measure.attacks}
+
+
+def test_quick_is_the_demo() -> None:
+    cells = cells_of(read_grid(FOLDER / "quick.yaml"))
+    resolved = [RunConfig(**cell.config).resolved() for cell in cells]
+    assert resolved == [demo_config(method).resolved() for method in METHODS]
+
+
+@pytest.mark.slow
+@named
+def test_its_smallest_scale_runs(file: Path, tmp_path: Path) -> None:
+    if not (cache_folder() / "models" / "minilm-l3").exists():
+        pytest.skip("minilm-l3 is not in the cache: uegr models fetch minilm-l3")
+    scale = [] if file.stem == "smoke" else ["--scale", "smoke"]
+    code, out, error = run(file, *scale, "--output", tmp_path / "out", "--json")
+    assert code == 0, error
+    assert {row["state"] for row in json.loads(out)["cells"]} == {"done"}

@@ -1,0 +1,56 @@
+"""A Ray cluster of two nodes, one of which is killed while cells run."""
+
+import json
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmark.tiny_grid import grid_file
+from tests.tiny_run import data_folder, model_folder
+from uegr.benchmark.backends import run_here, run_on_ray
+from uegr.benchmark.cells import Work, is_complete, journal
+from uegr.benchmark.grid import read_grid
+from uegr.benchmark.plan import Cell, cells_of
+
+pytestmark = pytest.mark.slow
+
+
+def scores(work: Work, cell: Cell) -> Any:
+    return json.loads((work.folder(cell) / "result.json").read_text())["scores"]
+
+
+def kill_when_busy(cluster: Any, victim: Any, work: Work) -> None:
+    """Take a node away as soon as both of them train."""
+    while sum(entry["event"] == "train" for entry in journal(work.root)) < 2:
+        time.sleep(0.05)
+    cluster.remove_node(victim, allow_graceful=False)
+
+
+def test_a_killed_node_costs_no_cell_and_changes_no_figure(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    from ray.cluster_utils import Cluster
+
+    model_folder(tmp_path / "model")
+    data_folder(tmp_path / "data", train=160, other=12)
+    training = {"epochs": 6, "batch_size": 8, "learning_rate": 0.01}
+    cells = cells_of(read_grid(grid_file(tmp_path, tmp_path, seeds=2, shared={"training": training})))
+    alone, work = Work(tmp_path / "alone", time.time()), Work(tmp_path / "out", time.time())
+    run_here(alone, cells)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        killer = threading.Thread(target=kill_when_busy, args=(cluster, cluster.add_node(num_cpus=1), work))
+        killer.start()
+        run_on_ray(work, cells, address=cluster.address)
+        killer.join()
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert all(is_complete(work, cell) for cell in cells)
+    told = Counter((entry["cell"], entry["event"]) for entry in journal(work.root))
+    assert [told[cell.name, "done"] for cell in cells] == [1] * len(cells)
+    assert sorted(told[cell.name, "train"] for cell in cells) == [1, 1, 1, 2]  # the killed node's cell began again
+    assert [scores(work, cell) for cell in cells] == [scores(alone, cell) for cell in cells]

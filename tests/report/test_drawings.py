@@ -1,0 +1,91 @@
+"""What is drawn: the right numbers in the right places."""
+
+import pytest
+
+from tests.report.synthetic_runs import result
+from uegr.report import curves, drift, plots, sweeps
+from uegr.report.groups import grouped
+from uegr.report.reading import as_run
+
+
+def groups_of(*results):
+    return grouped([as_run(str(place), one) for place, one in enumerate(results)])
+
+
+def looks(groups):
+    return plots.styles([group.method for group in groups])
+
+
+def test_vanilla_is_grey_and_uegr_has_the_accent():
+    found = plots.styles(["fgm", "vanilla", "uegr", *(f"m{i}" for i in range(20))])
+    assert (found["vanilla"].colour, found["uegr"].colour) == (plots.NEUTRAL, plots.ACCENT)
+    assert len({(style.colour, style.dash, style.symbol) for style in found.values()}) == len(found)
+
+
+def test_curves_are_means_over_seeds_with_their_deviation():
+    runs = [result("imdb", "vanilla", seed) for seed in (0, 1, 2)]
+    groups = groups_of(*runs)
+    panel = curves.curves(groups, looks(groups), "pgd").panels[0]
+    (trace,) = panel.traces
+    values = [run["evaluation"]["perturbation"]["pgd"]["points"][3]["accuracy"] for run in runs]
+    assert trace["y"][3] == pytest.approx(100 * sum(values) / 3)
+    mean = sum(values) / 3
+    deviation = (sum((value - mean) ** 2 for value in values) / 2) ** 0.5
+    assert trace["error_y"]["array"][3] == pytest.approx(100 * deviation)
+    assert panel.layout["xaxis"]["ticktext"] == ["0", "0.01", "0.05", "0.1", "0.25", "0.5", "1"]
+    assert "one standard deviation" in curves.curves(groups, looks(groups), "pgd").caption
+    single = groups_of(runs[0])
+    assert "95% intervals over the rows" in curves.curves(single, looks(single), "pgd").caption
+
+
+def test_the_cost_is_that_of_the_same_machine_and_seed():
+    runs = [result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in (0, 1)]
+    for run, seconds in zip(runs, (100.0, 200.0, 300.0, 800.0), strict=True):
+        run["training"]["seconds"] = seconds
+    assert drift.ratio(groups_of(*runs)[1]) == pytest.approx((3 + 4) / 2)
+    runs[3]["machine"] = {"processor": "another"}
+    assert drift.ratio(groups_of(*runs)[1]) == pytest.approx(3)
+    runs[2]["training"]["resumed"] = True
+    assert drift.ratio(groups_of(*runs)[1]) is None
+    assert drift.cost(groups_of(*runs), looks(groups_of(*runs))) is None
+
+
+def test_one_number_that_varies_is_a_line_and_two_are_a_map():
+    line = groups_of(*(result("imdb", "uegr", 0, 0.001 * count, submodels=count) for count in (5, 2, 3)))
+    (section,) = sweeps.sweeps(line, looks(line))
+    assert section.key == "options"
+    assert section.panels[0].traces[0]["x"] == [2.0, 3.0, 5.0]
+    grid = [result("imdb", "uegr", 0, rate / 100, rates=rate, epsilon=size) for rate in (0.1, 0.3) for size in (1, 2)]
+    (section,) = sweeps.sweeps(groups_of(*grid), looks(groups_of(*grid)))
+    drawn = section.panels[0].traces[0]
+    assert (drawn["x"], drawn["y"]) == (["0.1", "0.3"], ["1", "2"])
+    assert drawn["z"][0][0] < drawn["z"][0][1]
+
+
+def test_pairs_of_rates_are_a_map_also_where_both_are_the_same():
+    pairs = [[0.1, 0.1], [0.1, 0.3], [0.3, 0.1], [0.3, 0.3]]
+    groups = groups_of(*(result("imdb", "uegr", 0, rates=pair) for pair in pairs))
+    drawn = sweeps.sweeps(groups, looks(groups))[0].panels[0].traces[0]
+    assert (drawn["x"], drawn["y"]) == (["0.1", "0.3"], ["0.1", "0.3"])
+    assert all(value is not None for row in drawn["z"] for value in row)
+
+
+def test_training_size_is_drawn_by_the_rows_that_were_trained_on():
+    runs = [result("imdb", method, 0, train_size=size) for method in ("vanilla", "uegr") for size in (500, 100)]
+    groups = groups_of(*runs)
+    section = sweeps.training_size(groups, looks(groups))
+    assert [trace["x"] for trace in section.panels[0].traces] == [[100.0, 500.0]] * 2
+    assert section.methods == ["vanilla", "uegr"]
+
+
+def test_reliability_pools_the_rows_of_all_seeds():
+    runs = [result("imdb", "vanilla", seed) for seed in (0, 1)]
+    runs[0]["evaluation"]["calibration"]["reliability"] = [{"from": 0.9, "confidence": 0.9, "accuracy": 1.0, "n": 30}]
+    runs[1]["evaluation"]["calibration"]["reliability"] = [{"from": 0.9, "confidence": 0.96, "accuracy": 0.5, "n": 10}]
+    assert curves.bins(groups_of(*runs)[0]) == [(pytest.approx(0.915), pytest.approx(0.875), 40)]
+
+
+def test_a_layer_without_a_similarity_is_skipped():
+    run = result("imdb", "vanilla", 0)
+    run["evaluation"]["drift"]["cka"][0] = {"value": None, "low": None, "high": None, "n": 10}
+    assert list(drift.layers(groups_of(run)[0])) == [1, 2, 3, 4, 5, 6]
