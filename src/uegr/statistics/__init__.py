@@ -1,22 +1,35 @@
-"""Plain numbers: intervals, significance, relative improvement. No torch."""
+"""Plain numbers: intervals, averages, figures over seeds, significance, relative improvement. No torch."""
 
-from uegr.statistics.improvement import BEST, Improvement, relative_improvement
-from uegr.statistics.intervals import Figure, bootstrap, finite, interval, mean, proportion, share_of
-from uegr.statistics.significance import Paired, holm, mcnemar, paired
+from uegr.statistics.averages import mean_of_same_rows, mean_of_separate_sets
+from uegr.statistics.improvement import BEST, Improvement, check_perspectives, relative_improvement
+from uegr.statistics.intervals import NORMAL_95, Figure, apart, bootstrap, finite, interval, mean, proportion, share_of
+from uegr.statistics.seeds import deviation, mean_over_seeds
+from uegr.statistics.significance import McNemar, Paired, holm, mcnemar, paired, permutation, signed_ranks, t_test
 
 __all__ = [
     "BEST",
+    "NORMAL_95",
     "Figure",
     "Improvement",
+    "McNemar",
     "Paired",
+    "apart",
     "bootstrap",
+    "check_perspectives",
+    "deviation",
     "finite",
     "holm",
     "interval",
     "mcnemar",
     "mean",
+    "mean_of_same_rows",
+    "mean_of_separate_sets",
+    "mean_over_seeds",
     "paired",
+    "permutation",
     "proportion",
     "relative_improvement",
     "share_of",
+    "signed_ranks",
+    "t_test",
 ]

@@ -2,8 +2,8 @@
 
     improvement = mean over perspectives of (score - base) / (best - base), in percent
 
-best is 1 for accuracy and AUROC and 0 for ECE: 100% closes the whole gap that the base leaves, negative is worse than
-the base. Where the base is perfect already there is no gap; the perspective is left out, and the result says so.
+best is 1 for accuracy and AUROC and 0 for ECE. 100% closes the whole gap that the base leaves; a negative value is
+worse than the base. Where the base is perfect there is no gap: the perspective is left out, and the result names it.
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,8 @@ def relative_improvement(
     >>> relative_improvement({"shift": 0.9, "calibration": 0.06}, {"shift": 0.8, "calibration": 0.08}).perspectives
     {'shift': 50.0, 'calibration': 25.0}
     """
-    for name, value in [*scores.items(), *base.items()]:
-        check(name, value, best)
+    check_perspectives(scores, best)
+    check_perspectives(base, best)
     common = [name for name in best if name in scores and name in base and base[name] != best[name]]
     gains = {name: gain(scores[name], base[name], best[name]) for name in common}
     left_out = tuple(name for name in best if (name in scores or name in base) and name not in gains)
@@ -53,8 +53,10 @@ def gain(score: float, base: float, best: float) -> float:
     return round(100 * (score - base) / (best - base), 10)
 
 
-def check(name: str, value: float, best: Mapping[str, float]) -> None:
-    if name not in best:
-        raise InputError(f"unknown perspective {name!r}; {did_you_mean(name, best)}")
-    if not 0 <= value <= 1:
-        raise InputError(f"expected {name} as a share from 0 to 1, got {value}; divide percentages by 100")
+def check_perspectives(scores: Mapping[str, float], best: Mapping[str, float] = BEST) -> None:
+    """Refuse names that are not known and percentages."""
+    for name, value in scores.items():
+        if name not in best:
+            raise InputError(f"unknown perspective {name!r}; {did_you_mean(name, best)}")
+        if not 0 <= value <= 1:
+            raise InputError(f"expected {name} as a share from 0 to 1, got {value}; divide percentages by 100")

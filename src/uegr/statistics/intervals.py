@@ -1,7 +1,7 @@
-"""Every figure carries how many examples it rests on and how far it may be off: 95% intervals.
+"""Every figure carries its number of examples and its 95% interval.
 
-Proportions have Wilson's interval (Wilson 1927): it stays in [0, 1] and is honest at 0 and 1, where the textbook one
-has no width. Everything else has the percentile bootstrap over examples (Efron 1979).
+Proportions have Wilson's interval (Wilson 1927): it stays in [0, 1] and is honest at 0 and 1, where the textbook
+interval has no width. Everything else has the percentile bootstrap over examples (Efron 1979).
 """
 
 import math
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 NORMAL_95 = 1.959963984540054  # the 97.5% quantile of the standard normal distribution
 RESAMPLES = 1_000
@@ -18,15 +19,20 @@ FEW_RESAMPLES = 200  # where one costs milliseconds; the ends are then good to a
 
 @dataclass(frozen=True)
 class Figure:
-    """A value, its 95% interval, and the number of examples behind it."""
+    """A value, its 95% interval, and the number of examples behind it; NaN where an end is not known."""
 
     value: float
     low: float
     high: float
     n: int
 
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are known."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
     def to_json(self) -> dict[str, float | int | None]:
-        """As JSON has it: what is not a number becomes null.
+        """The figure as JSON values: NaN becomes null.
 
         >>> Figure(0.5, 0.25, float("nan"), 4).to_json()
         {'value': 0.5, 'low': 0.25, 'high': None, 'n': 4}
@@ -36,12 +42,21 @@ class Figure:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None for NaN and the infinities, which JSON lacks."""
+    """The number, or None for NaN and the infinities, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
+def apart(figure: Figure, other: Figure) -> bool:
+    """Whether the two intervals do not overlap; an unknown end overlaps with everything.
+
+    >>> apart(Figure(0.8, 0.7, 0.9, 100), Figure(0.5, 0.4, 0.6, 100))
+    True
+    """
+    return figure.low > other.high or figure.high < other.low
+
+
 def proportion(hits: int, n: int, z: float = NORMAL_95) -> Figure:
-    """`hits` of `n` with Wilson's interval; of no examples, nothing is known.
+    """`hits` of `n` with Wilson's interval; with no examples, nothing is known.
 
     >>> proportion(0, 10)
     Figure(value=0.0, low=0.0, high=0.2775327998628892, n=10)
@@ -74,7 +89,7 @@ def bootstrap(
     """`statistic(*columns)`, whose rows are examples, with the 2.5% and 97.5% quantiles over resampled rows.
 
     `strata` (rows,) keeps the number of rows of each stratum, for statistics that need both classes. The interval is
-    widened to hold the value: a statistic such as ECE is larger on resampled rows, which repeat, than on the rows.
+    widened to include the value: a statistic such as ECE is larger on resampled rows, which repeat, than on the rows.
 
     >>> figure = bootstrap(np.mean, [0.0, 1.0, 2.0, 3.0], seed=1)
     >>> figure.value, figure.n, figure.low <= 1.5 <= figure.high
@@ -99,13 +114,13 @@ def interval(value: float, resampled: Any, n: int) -> Figure:
     return Figure(value, min(float(low), value), max(float(high), value), n)
 
 
-def groups_of(strata: np.ndarray) -> list[np.ndarray]:
+def groups_of(strata: NDArray[Any]) -> list[NDArray[np.intp]]:
     """The rows of each stratum."""
     return [np.flatnonzero(strata == value) for value in np.unique(strata)]
 
 
 def mean(values: Any, z: float = NORMAL_95) -> Figure:
-    """The mean of one value an example, with the normal interval of a mean.
+    """The mean of one value per example, with the normal interval of a mean.
 
     >>> mean([1.0, 3.0]).value
     2.0

@@ -4,26 +4,36 @@ Over seeds the runs are paired by seed (same data order and initialisation): Stu
 ranks, and the exact permutation of the signs, which assumes least. Few seeds cannot show much: the smallest two-sided
 p of the last two is 2 / 2^n, so 0.0625 with five seeds and 0.03125 with six.
 Over rows, McNemar's exact test asks whether two models differ on the rows where only one of them is right.
+
+Differences that are the same for every seed have no spread, and Student's t divides by the spread: 0.1 three times
+would give p = 0, certainty from three runs; 0.0 three times would give 0/0. The t test says nothing there: its p value
+and the ends of its interval are unknown, and no report marks such a difference. The permutation test needs no spread.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from typing import Any
+from statistics import fmean
+from typing import Any, TypeVar
 
 import numpy as np
 
 from uegr.errors import InputError
 from uegr.statistics.intervals import Figure
+from uegr.statistics.seeds import deviation, mean_over_seeds
 
 MOST_EXACT = 16  # differences whose 2^n signs are all tried; beyond, 100,000 random ones
 DRAWS = 100_000
+Name = TypeVar("Name", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The mean difference with its 95% t interval, and three two-sided p values, None where there are too few runs."""
+    """The mean difference with its 95% t interval, and three two-sided p values; None where there are too few runs.
+
+    t is None, and the interval unknown, also where all differences are the same.
+    """
 
     difference: Figure
     standard_deviation: float | None
@@ -42,62 +52,70 @@ def paired(scores: Sequence[float], base: Sequence[float]) -> Paired:
     0.03125
     """
     if len(scores) != len(base) or not len(scores):
-        raise InputError(f"expected as many scores as of the baseline, one a seed, got {len(scores)} and {len(base)}")
-    differences = np.round(np.asarray(scores, dtype=np.float64) - np.asarray(base, dtype=np.float64), 12)
+        raise InputError(f"expected one score per seed of both methods, got {len(scores)} and {len(base)}")
+    differences = [round(float(score) - float(other), 12) for score, other in zip(scores, base, strict=True)]
+    mean = mean_over_seeds(differences)
     if len(differences) < 2:
-        value = float(differences[0])
-        return Paired(Figure(value, math.nan, math.nan, 1), None, None, None, None)
-    deviation = float(differences.std(ddof=1)) if np.ptp(differences) else 0.0
-    return Paired(
-        t_interval(differences, deviation),
-        deviation,
-        t_test(differences),
-        signed_ranks(differences),
-        permutation(differences),
-    )
+        return Paired(mean, None, None, None, None)
+    ranks, signs = signed_ranks(differences), permutation(differences)
+    return Paired(mean, deviation(differences), t_test(differences), ranks, signs)
 
 
-def t_interval(differences: np.ndarray, deviation: float) -> Figure:
-    from scipy.stats import t
+def t_test(differences: Sequence[float]) -> float | None:
+    """The two-sided p of Student's paired t; None where there is no spread to judge by.
 
-    n, centre = len(differences), float(differences.mean())
-    half = float(t.ppf(0.975, n - 1)) * deviation / math.sqrt(n)
-    return Figure(centre, centre - half, centre + half, n)
+    >>> round(t_test([0.1, 0.2, 0.3]), 4), t_test([0.1, 0.1, 0.1]), t_test([0.0, 0.0])
+    (0.0742, None, None)
+    """
+    from scipy.special import stdtr
 
-
-def t_test(differences: np.ndarray) -> float:
-    """Student's paired t; differences that are all the same are certain (0), or nothing at all (1)."""
-    from scipy.stats import ttest_1samp
-
-    if np.ptp(differences) == 0:
-        return 1.0 if differences[0] == 0 else 0.0
-    return float(ttest_1samp(differences, 0).pvalue)
+    n = len(differences)
+    spread = deviation(differences) if n > 1 else 0.0
+    return 2 * float(stdtr(n - 1, -abs(fmean(differences)) * math.sqrt(n) / spread)) if spread else None
 
 
-def signed_ranks(differences: np.ndarray) -> float:
-    """Wilcoxon's test; zeros are left out, as he did."""
+def signed_ranks(differences: Sequence[float]) -> float:
+    """Wilcoxon's test; zeros are left out, as he did.
+
+    >>> signed_ranks([0.1, 0.2, 0.3])
+    0.25
+    """
     from scipy.stats import wilcoxon
 
-    differences = differences[differences != 0]
-    return float(wilcoxon(differences).pvalue) if len(differences) else 1.0
+    moved = [difference for difference in differences if difference]
+    return float(wilcoxon(moved).pvalue) if moved else 1.0
 
 
-def permutation(differences: np.ndarray, seed: int = 0) -> float:
-    """How often random signs give a mean difference at least as large: all signs, or many random ones."""
+def permutation(differences: Sequence[float], seed: int = 0) -> float:
+    """How often random signs give a mean difference at least as large: all signs, or many random ones.
+
+    >>> permutation([0.1, 0.2, 0.3]), permutation([-0.1, 0.2, 0.3])
+    (0.25, 0.5)
+    """
     n = len(differences)
     if n <= MOST_EXACT:
         signs, drawn = np.array(list(product([1, -1], repeat=n))), 0
     else:
         signs, drawn = np.random.default_rng(seed).choice([1, -1], (DRAWS, n)), 1
-    reached = np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12
+    reached = np.abs(signs @ np.asarray(differences)) >= abs(sum(differences)) - 1e-12
     return float((reached.sum() + drawn) / (len(signs) + drawn))  # the observed signs are among the drawn ones
 
 
-def mcnemar(right: Any, right_base: Any) -> dict[str, float | int]:
+@dataclass(frozen=True)
+class McNemar:
+    """The two-sided p, the rows that only the first model has right, those that only the second has, and all rows."""
+
+    p: float
+    gained: int
+    lost: int
+    n: int
+
+
+def mcnemar(right: Any, right_base: Any) -> McNemar:
     """McNemar's exact test of two models on the same rows, from which rows each has right, (rows,).
 
     >>> mcnemar([True] * 6 + [False], [False] * 6 + [True])
-    {'p': 0.125, 'gained': 6, 'lost': 1, 'n': 7}
+    McNemar(p=0.125, gained=6, lost=1, n=7)
     """
     from scipy.stats import binomtest
 
@@ -106,16 +124,17 @@ def mcnemar(right: Any, right_base: Any) -> dict[str, float | int]:
         raise InputError(f"expected the same rows of both models, got {right.shape} and {right_base.shape}")
     gained, lost = int((right & ~right_base).sum()), int((~right & right_base).sum())
     p = float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
-    return {"p": p, "gained": gained, "lost": lost, "n": len(right)}
+    return McNemar(p, gained, lost, len(right))
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """p values adjusted for their number (Holm 1979): with twenty methods, one of them is "significant" by luck.
+def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
+    """p values adjusted for their number (Holm 1979): of twenty methods, one is "significant" by luck.
 
     >>> holm({"a": 0.01, "b": 0.04, "c": 0.03})
     {'a': 0.03, 'b': 0.06, 'c': 0.06}
     """
-    adjusted, largest = {}, 0.0
+    adjusted: dict[Name, float] = {}
+    largest = 0.0
     for place, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[name]))
         adjusted[name] = largest
