@@ -63,11 +63,11 @@ def is_layer(name: str) -> bool:
 
 
 def child_f(model: nn.Module, batch: Batch, options: Options) -> Gradients:
-    """Xu et al. 2021: m g / p of the layers, m of seed 0 and step 0."""
+    """Xu et al. 2021: m g / p of every parameter, m of seed 0 and step 0."""
     found = slopes(loss_of(logits_of(model, batch), batch["labels"]), model)
     generator = torch.Generator().manual_seed(0)
     for name, slope in found.items():
-        if is_layer(name) and slope.any():
+        if slope.any():
             draws = torch.rand(slope.numel(), generator=generator, dtype=torch.float64).view_as(slope)
             found[name] = torch.where(draws < options["p"], slope / options["p"], 0.0)
     return found

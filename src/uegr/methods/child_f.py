@@ -5,15 +5,16 @@ fine-tuning", EMNLP 2021.
 
     g <- m * g / p,   m_i ~ Bernoulli(p)                                                    algorithm 1, Child-Tuning_F
 
-p 0.3 is within the paper's search (0.2, 0.3, 0.4); p = 1 is vanilla. The division by p is the released code's. Only the
-encoder's stacked layers are masked; embeddings, pooler and head are left alone, as released ("layer" in their name).
-The mask is drawn anew each step, from seed and step alone. 1 forward and 1 backward pass.
+p 0.3 is within the paper's search (0.2, 0.3, 0.4); p = 1 is vanilla. The division by p is the released code's. Every
+trainable parameter is masked, as in algorithm 1 and in the released optimizer; only `child_d` leaves embeddings, pooler
+and head alone. A new mask is drawn at each step, from seed and step alone. 1 forward and 1 backward pass.
 """
 
 import torch
 
 from uegr.methods.contract import GradientEdit, Method, configured
-from uegr.methods.objectives.child import ChildTask, OnLayers, check_share
+from uegr.methods.objectives.child import check_share
+from uegr.methods.vanilla import Vanilla
 from uegr.pieces.saliency import EXACT_UP_TO, select_, snapped
 from uegr.pieces.schedule import Moment
 from uegr.pieces.selective import Parameters
@@ -41,5 +42,4 @@ class RandomChild(GradientEdit):
 @configured
 def child_f(*, p: float = 0.3) -> Method:
     """Update a random child network each step (Child-Tuning F)."""
-    layers = OnLayers(RandomChild(p))
-    return Method(ChildTask(layers), gradients=(layers,))
+    return Method(Vanilla(), gradients=(RandomChild(p),))
