@@ -1,5 +1,6 @@
 """What single baselines promise beyond the contract."""
 
+import inspect
 import math
 import re
 from collections.abc import Callable
@@ -182,3 +183,14 @@ def test_probing_needs_to_know_how_long() -> None:
 def test_a_model_without_dropout_is_refused_by_rdrop() -> None:
     with pytest.raises(ValueError, match=r"expected a model with nn\.Dropout modules"):
         made("rdrop").objective.check(nn.Linear(2, 2))
+
+
+def test_rat_says_where_each_epsilon_comes_from() -> None:
+    """Table 7 of the paper has 0.1 to 0.15 (0.8 is its largest alpha); 1 is the release's, with other scales."""
+    text = " ".join((inspect.getdoc(inspect.getmodule(METHODS["rat"])) or "").split())
+    for fact in (
+        "table 7 (GLUE, pretrained) has epsilon 0.1-0.15 and alpha 0.5-0.8",
+        "appendix B finds epsilon 3-9 best",
+        'defaults are epsilon 1 and alpha 0.5, with one norm over the embedding matrix (`norm="matrix"`)',
+    ):
+        assert fact in text

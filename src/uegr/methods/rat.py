@@ -5,11 +5,16 @@ Ni, Li and Kao, "R-AT: Regularized adversarial training for natural language und
     L = CE(x) + (1/K) sum_k CE_k(x + delta) + alpha * mean over pairs of KL_sym(P_l, P_k)       eq. 9; eq. 10 for K = 3
     delta = epsilon g / ||g||_2,  g = dCE(x)/dx                                                 eq. 5
 
-Defaults: epsilon 1, alpha 0.5, K 2 (table 7, section 5.3). `consistency` is table 8, `kl=False` the "w/o KL" row of
-table 3, `rates` figure 3, `epsilons` figure 5, `submodels` table 4 (alpha/3 on three pairs is alpha times their mean).
-Deviations: the clean backward runs once (the released code runs it twice, 3 forward and 4 backward passes);
-`reduction="sum"` and `norm="matrix"` are the released code's. `split` is ours (objectives/submodels.py):
-the pieces of the batch in which the K passes run, with the same gradient.
+Sources of epsilon and alpha, which disagree: the released code's defaults are epsilon 1 and alpha 0.5, with one norm
+over the embedding matrix (`norm="matrix"`) and a summed KL (`reduction="sum"`, so that alpha acts B times stronger);
+table 7 (GLUE, pretrained) has epsilon 0.1-0.15 and alpha 0.5-0.8, task by task; appendix B finds epsilon 3-9 best for
+models trained from scratch. The defaults here are the release's two numbers and K 2, with this package's own norm and a
+mean: name your source in a comparison.
+
+`consistency` is table 8, `kl=False` the "w/o KL" row of table 3, `rates` figure 3, `epsilons` figure 5, `submodels`
+table 4 (alpha/3 on three pairs is alpha times their mean). Deviations: the clean backward runs once (the released code
+runs it twice, 3 forward and 4 backward passes). `split` is ours (objectives/submodels.py): the pieces of the batch in
+which the K passes run, with the same gradient.
 """
 
 from collections.abc import Sequence
