@@ -8,6 +8,10 @@ class InputError(ValueError):
     """Shown by the command line as one line with exit code 2; everything else is a bug and keeps its traceback."""
 
 
+class TrainingWarning(UserWarning):
+    """What the user should know about a training, but that stops nothing. The command line prints it as one line."""
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """A hint for a misspelt name, or the whole choice when nothing is near.
 

@@ -1,5 +1,6 @@
 """RobustTrainer: bitwise transformers.Trainer for vanilla, exact accumulation, clipping before edits, refusals."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 from tests.models.families import tiny
 from uegr import RobustTrainer, methods
-from uegr.errors import InputError
+from uegr.errors import InputError, TrainingWarning
 from uegr.methods import Method
 
 Rows = list[dict[str, Any]]
@@ -250,3 +251,42 @@ def test_refusals_come_at_the_start_in_one_line(tmp_path: Path) -> None:
     refuse("llama", methods.rat(), "rat: expected a model with nn.Dropout modules")
     refuse("bert", methods.uegr(), "uegr: expected a dropout rate above 0, got Bert.* all rates 0", still=True)
     refuse("bert", methods.uegr(), "expected the model's own loss, got label smoothing", label_smoothing_factor=0.1)
+
+
+def a_trainer(folder: Path, method: Method, **changes: Any) -> RobustTrainer:
+    model, _ = tiny("bert")
+    return RobustTrainer(
+        model=model, args=arguments(folder, **changes), train_dataset=rows_for(model, 4), method=method
+    )
+
+
+@pytest.mark.parametrize("name", methods.METHODS)
+def test_deepspeed_is_refused_where_a_step_has_several_backwards(name: str, tmp_path: Path) -> None:
+    """accelerate's wrapper calls engine.step() after every backward, and no_sync does not stop it."""
+    trainer = a_trainer(tmp_path, methods.vanilla())
+    trainer.is_deepspeed_enabled = True
+    trainer.method = methods.METHODS[name]()
+    objective = trainer.method.objective
+    objective.check = lambda model: None  # type: ignore[method-assign]
+    if objective.yields == 1 and objective.keeps_weights and not trainer.method.gradients:
+        trainer._refuse()
+        return
+    with pytest.raises(InputError, match=r"expected .* got .*DeepSpeed.*torchrun|for DeepSpeed.* got .*torchrun"):
+        trainer._refuse()
+
+
+@pytest.mark.parametrize("name", ["fgm", "pgd", "freelb", "rat"])
+def test_deepspeed_s_refusal_names_the_number_of_backwards(name: str, tmp_path: Path) -> None:
+    trainer = a_trainer(tmp_path, methods.METHODS[name]())
+    trainer.is_deepspeed_enabled = True
+    with pytest.raises(InputError, match=rf"got [23] of {name}; start with torchrun \(DDP\), without DeepSpeed"):
+        trainer._refuse()
+
+
+def test_accumulating_what_is_not_a_mean_over_examples_is_said(tmp_path: Path) -> None:
+    with pytest.warns(TrainingWarning, match="fgm: 2 micro-batches per step .* norm='matrix'"):
+        a_trainer(tmp_path, methods.fgm(norm="matrix"), gradient_accumulation_steps=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingWarning)
+        a_trainer(tmp_path, methods.fgm(norm="matrix"))
+        a_trainer(tmp_path, methods.fgm(), gradient_accumulation_steps=2)

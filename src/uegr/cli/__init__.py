@@ -274,9 +274,11 @@ def main() -> None:
     """The entry point: mistakes become one line, an interruption says how to go on."""
     collector.rare()
     from uegr.data.warn import DataWarning
+    from uegr.errors import TrainingWarning
 
     warnings.filterwarnings("ignore")
     warnings.filterwarnings("always", category=DataWarning)
+    warnings.filterwarnings("always", category=TrainingWarning)
     warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
     quieten()
     mount()

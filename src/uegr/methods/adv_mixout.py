@@ -24,7 +24,7 @@ class MixedHull(ConvexHull):
 
     keeps_weights: ClassVar[bool] = False
     extra: ClassVar[str] = "the mixture is drawn, and its gradient led back"
-    batchwise: ClassVar[str] = "each micro-batch draws a mixture of its own"
+    batchwise: str = "each micro-batch draws a mixture of its own"
 
     def __init__(self, mixture: Mixture, **options: Any) -> None:
         super().__init__(**options)

@@ -33,7 +33,7 @@ class WeightPerturbation(Objective):
 
     keeps_weights: ClassVar[bool] = False
     extra: ClassVar[str] = "the norms of weights and gradients, and moved weights"
-    batchwise: ClassVar[str] = "the weights are moved along the gradient of the micro-batch, as in sam"
+    batchwise: str = "the weights are moved along the gradient of the micro-batch, as in sam"
 
     def __init__(self, attack: Attack, gamma: float) -> None:
         self.attack, self.gamma = attack, check_amount("gamma", gamma)

@@ -15,7 +15,6 @@ backward pass a step.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -57,7 +56,7 @@ class FixedChild(GradientEdit):
 class FisherTask(ChildTask):
     """One clean pass a step, and one over the data before the first."""
 
-    batchwise: ClassVar[str] = "the Fisher information squares the mean gradient of a micro-batch, as released"
+    batchwise: str = "the Fisher information squares the mean gradient of a micro-batch, as released"
 
     def __init__(self, layers: OnLayers, edit: FixedChild) -> None:
         super().__init__(layers)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, task_loss
+from uegr.methods.objectives.batchwise import batchwise
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.embedding import Batch, perturbed
 from uegr.pieces.perturbation import Norm, ascend, check_norm, zero_start
@@ -40,7 +41,7 @@ class FastGradient(Objective):
     yields, passes = 2, (2, 2)
 
     def __init__(self, attack: Attack) -> None:
-        self.attack = attack
+        self.attack, self.batchwise = attack, batchwise(attack.norm)
 
     def begin(self, moment: Moment) -> None:
         self.attack.moment = moment

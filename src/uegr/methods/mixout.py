@@ -50,7 +50,7 @@ class Mixed(Objective):
 
     keeps_weights: ClassVar[bool] = False
     extra: ClassVar[str] = "the mixture is drawn, and its gradient led back"
-    batchwise: ClassVar[str] = "each micro-batch draws a mixture of its own"
+    batchwise: str = "each micro-batch draws a mixture of its own"
 
     def __init__(self, mixture: Mixture) -> None:
         self.mixture = mixture

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from torch import nn
 
 from uegr.methods.contract import Method, Objective, Terms, configured, predictions, task_loss
+from uegr.methods.objectives.batchwise import batchwise
 from uegr.pieces.checks import check_amount
 from uegr.pieces.divergence import Reduction, pairwise, symmetric_kl
 from uegr.pieces.embedding import Batch, repeated, unwrapped
@@ -30,6 +31,7 @@ class RegularizedDropout(Objective):
         if reduction not in ("mean", "sum"):
             raise ValueError(f"expected reduction to be mean or sum, got {reduction!r}")
         self.alpha, self.reduction = check_amount("alpha", alpha), reduction
+        self.batchwise = batchwise(reduction=reduction if alpha else "mean")
 
     def check(self, model: nn.Module) -> None:
         if not sites(model):

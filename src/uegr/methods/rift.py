@@ -33,7 +33,7 @@ class InformativeHull(ConvexHull):
     """ASCC's passes, and InfoNCE between the adversarial features and the frozen model's clean ones."""
 
     keeps_weights: ClassVar[bool] = False
-    batchwise: ClassVar[str] = "an example is contrasted with the others of its micro-batch"
+    batchwise: str = "an example is contrasted with the others of its micro-batch"
 
     def __init__(self, alpha: float, conditional: bool, memory: Recollection, **options: Any) -> None:
         self.alpha = check_amount("alpha", alpha)

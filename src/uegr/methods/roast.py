@@ -21,6 +21,7 @@ from torch import nn
 
 from uegr.methods.contract import Method, Terms, configured, predictions, task_loss
 from uegr.methods.fgm import Attack
+from uegr.methods.objectives.batchwise import batchwise
 from uegr.methods.objectives.child import ChildTask, OnLayers
 from uegr.pieces.checks import check_amount
 from uegr.pieces.divergence import Reduction, between, reduced, symmetric_kl
@@ -41,7 +42,7 @@ class PerturbedPair(ChildTask):
         super().__init__(layers)
         reduced(torch.zeros(1), reduction)  # refuses unknown names
         self.attack, self.weight, self.reduction = attack, check_amount("divergence_weight", weight), reduction
-        self.adversarial = adversarial
+        self.adversarial, self.batchwise = adversarial, batchwise(attack.norm, reduction if weight else "mean")
 
     def begin(self, moment: Moment) -> None:
         self.attack.moment = moment

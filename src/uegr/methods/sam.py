@@ -36,7 +36,7 @@ class SharpnessAware(Objective):
     passes = (2, 2)
     keeps_weights: ClassVar[bool] = False
     extra: ClassVar[str] = "the norm of the gradient, and moved weights"
-    batchwise: ClassVar[str] = "the ascent follows the gradient of the micro-batch (the paper's m-sharpness)"
+    batchwise: str = "the ascent follows the gradient of the micro-batch (the paper's m-sharpness)"
 
     def __init__(self, rho: float) -> None:
         self.rho = check_amount("rho", rho)

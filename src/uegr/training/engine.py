@@ -6,6 +6,7 @@ Accumulation is exact: a micro-batch counts by its share of the labelled items o
 
 import copy
 import math
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import Trainer, TrainerCallback
 
-from uegr.errors import InputError
+from uegr.errors import InputError, TrainingWarning
 from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.schedule import Moment
@@ -36,6 +37,7 @@ class RobustTrainer(Trainer):
         self.epoch_steps: int | None = None
         self.prepared = False
         self._refuse()
+        self._warn()
         if self.args.ddp_broadcast_buffers is None:
             self.args.ddp_broadcast_buffers = False  # not between two forwards of one step
         self.add_callback(GradientEdits(self))
@@ -51,11 +53,26 @@ class RobustTrainer(Trainer):
             raise InputError(
                 f"expected whole weights for {self.method.name}, got FSDP or DeepSpeed, which shard them; use torchrun"
             )
+        if self.is_deepspeed_enabled and self.method.objective.yields > 1:
+            raise InputError(
+                f"expected one backward per step for DeepSpeed, which steps the optimizer after each of them, got "
+                f"{self.method.objective.yields} of {self.method.name}; start with torchrun (DDP), without DeepSpeed"
+            )
         give_substitutes(self.method, self.processing_class)
         try:
             self.method.objective.check(self.model)
         except ValueError as error:
             raise InputError(f"{self.method.name}: {error}") from None
+
+    def _warn(self) -> None:
+        """Say when the loss of a step depends on how its examples are divided."""
+        micro_batches = self.args.gradient_accumulation_steps * self.args.world_size
+        if self.method.objective.batchwise and micro_batches > 1:
+            message = (
+                f"{self.method.name}: {micro_batches} micro-batches per step give another gradient than one batch of "
+                f"the same examples: {self.method.objective.batchwise}"
+            )
+            warnings.warn(message, TrainingWarning, stacklevel=3)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         self.make_ready()

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from uegr.methods.contract import Objective, Terms, labelled, predictions, task_loss
 from uegr.methods.fgm import Attack
+from uegr.methods.objectives.batchwise import batchwise
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.divergence import Reduction, named, pairwise
 from uegr.pieces.dropout import AdaptiveDropout
@@ -55,6 +56,7 @@ class RegularizedAdversarial(Objective):
         self.submodels, self.split = submodels, split
         self.divergence, self.weight, self.reduction, self.pairs = named(divergence), weight, reduction, pairs
         self.epsilons = [check_epsilon(e) for e in epsilons] if epsilons is not None else [attack.epsilon] * submodels
+        self.batchwise = batchwise(attack.norm, reduction if weight else "mean")
         self.yields, self.passes = 1 + split, (1 + submodels, 1 + submodels)
 
     def check(self, model: nn.Module) -> None:
