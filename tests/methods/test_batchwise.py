@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step
 from torch import Tensor
+
+from tests.methods.tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step
 
 MEANS: list[tuple[str, dict[str, Any]]] = [
     ("fgm", {}),
