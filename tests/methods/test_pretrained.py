@@ -136,12 +136,6 @@ def vocabulary() -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]")
 
 
-def test_a_tokenizer_announces_the_table() -> None:
-    method = methods.ascc()
-    method.objective.tokenizer = vocabulary()
-    method.objective.check(classifier())
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [

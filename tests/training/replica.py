@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
-from torch import nn
+from torch import distributed, nn
 from transformers import TrainingArguments
 
 from tests.models.families import tiny
@@ -70,3 +70,4 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)
     main(Path(sys.argv[1]), int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    distributed.destroy_process_group()  # its threads must not outlive the interpreter: "terminate called without ..."

@@ -201,12 +201,12 @@ def described(error: ValidationError, where: str = "") -> str:
     place = [str(part) for part in first["loc"] if not str(part).startswith(("function-", "lax-", "tuple["))]
     path = ".".join(([where] if where else []) + place[:2])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {path}; {_neighbours(error, place)}"
+        return f"unknown key {path}; {_neighbours(place)}"
     return f"{path}: {first['msg'][0].lower() + first['msg'][1:]}, got {first['input']!r}"
 
 
-def _neighbours(error: ValidationError, place: list[str]) -> str:
-    known: Any = {"RunConfig": RunConfig}.get(error.title, RunConfig)
+def _neighbours(place: list[str]) -> str:
+    known: Any = RunConfig
     for part in place[:-1]:
         known = known.model_fields[part].annotation
     return did_you_mean(place[-1], known.model_fields)

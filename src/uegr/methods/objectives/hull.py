@@ -22,7 +22,6 @@ class ConvexHull(Objective):
     """
 
     needs_tokenizer: ClassVar[bool] = True
-    tokenizer: Any = None  # set by who can build the table from `substitutes` and `limit`
 
     def __init__(
         self, *, beta: float, steps: int, step_size: float, sparsity: float, substitutes: str, limit: int
@@ -61,7 +60,7 @@ class ConvexHull(Objective):
         return self.table
 
     def check(self, model: nn.Module) -> None:
-        if self.attacks and self.tokenizer is None:
+        if self.attacks:
             self.known()
 
     def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
