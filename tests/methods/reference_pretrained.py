@@ -89,13 +89,18 @@ def child_d(model: nn.Module, batch: Batch, options: Options) -> Gradients:
 
 
 def mixture(model: nn.Module, options: Options) -> dict[str, Tensor]:
-    """Lee et al. 2020, eq. 6: (m u + (1 - m) w - p u) / (1 - p) of every matrix that is no embedding."""
+    """Lee et al. 2020, eq. 6: (m u + (1 - m) w - p u) / (1 - p) of every matrix that is not an embedding.
+
+    A row of m is drawn and repeated for all outputs, as released; with `unit="weight"` every entry is drawn.
+    """
     p, anchors, mixed = options["p"], pretrained(model, options), {}
     for name, weight in model.named_parameters():
         if name.startswith("bert.") and "embeddings" not in name and weight.dim() == 2:
-            wide = torch.empty((weight.numel() + 1) // 2, dtype=torch.int64).random_(-(2**63), None)
-            bits = wide.view(torch.int32)[: weight.numel()].view_as(weight).double()  # uniform over 2^32 integers
+            count = weight.shape[1] if options["unit"] == "neuron" else weight.numel()
+            wide = torch.empty((count + 1) // 2, dtype=torch.int64).random_(-(2**63), None)
+            bits = wide.view(torch.int32)[:count].double()  # uniform over 2^32 integers
             m = ((bits + 2**31 + 0.5) / 2**32 > 1 - p).double()
+            m = m.repeat(len(weight), 1) if options["unit"] == "neuron" else m.view_as(weight)
             mixed[name] = (m * anchors[name] + (1 - m) * weight - p * anchors[name]) / (1 - p)
     return mixed
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from peft import LoraConfig, TaskType, get_peft_model
 from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
 
 from tests.models.families import FAMILIES, tiny
 from uegr.pieces.anchors import Anchors, mixed
@@ -134,7 +135,7 @@ def test_each_weight_of_the_mixture_is_its_anchor_or_moved_further() -> None:
     model, anchors, _ = anchored()
     torch.manual_seed(0)
     kept = total = 0
-    with mixed(model, anchors, 0.6):
+    with mixed(model, anchors, 0.6, "weight"):
         for name, u in anchors.values.items():
             owner, _, attribute = name.rpartition(".")
             mixture = getattr(model.get_submodule(owner), attribute)
@@ -152,7 +153,8 @@ def trained(name: str) -> Tensor:
     return moved(copied).get_parameter(name).detach()
 
 
-def test_the_mean_of_many_mixtures_is_the_weight() -> None:
+@pytest.mark.parametrize("unit", ["neuron", "weight"])
+def test_the_mean_of_many_mixtures_is_the_weight(unit: str) -> None:
     model = nn.Linear(20, 20, bias=False).double()
     anchors = Anchors()
     anchors.keep(model, ["weight"])
@@ -160,16 +162,49 @@ def test_the_mean_of_many_mixtures_is_the_weight() -> None:
     torch.manual_seed(0)
     total = torch.zeros_like(model.weight)
     for _ in range(2000):
-        with mixed(model, anchors, 0.6):
+        with mixed(model, anchors, 0.6, unit):  # type: ignore[arg-type]
             total += model.weight
     spread = (model.weight - anchors.values["weight"]).abs() * (0.6 / 0.4 / 2000) ** 0.5
     assert ((total / 2000 - model.weight).abs() <= 6 * spread + 1e-12).all()
 
 
+@pytest.mark.parametrize(
+    ("module", "axis"),
+    [
+        (nn.Linear(30, 7), 1),
+        (nn.Conv1d(30, 7, 3), 1),
+        (nn.Embedding(30, 7), 0),  # the neuron is the word
+        (Conv1D(7, 30), 0),  # GPT-2's linear layer is stored (in, out)
+    ],
+)
+def test_all_outgoing_weights_of_a_neuron_are_replaced_together(module: nn.Module, axis: int) -> None:
+    """Lee 2020: the released MixLinear draws one row of the mask and repeats it for every output."""
+    module.double()
+    anchors = Anchors()
+    anchors.keep(module, ["weight"])
+    moved(module, 1.0)
+    torch.manual_seed(0)
+    with mixed(module, anchors, 0.5, "neuron"):
+        by_neuron = module.weight.movedim(axis, 0).flatten(1) - anchors.values["weight"].movedim(axis, 0).flatten(1)
+    replaced = by_neuron == 0
+    assert (replaced.all(1) | ~replaced.any(1)).all()
+    assert 0 < replaced.all(1).sum() < 30
+
+
+def test_the_entries_of_a_vector_are_neurons_of_their_own() -> None:
+    module = nn.LayerNorm(50).double()
+    anchors = Anchors()
+    anchors.keep(module, ["weight"])
+    moved(module, 1.0)
+    torch.manual_seed(0)
+    with mixed(module, anchors, 0.5, "neuron"):
+        assert 0 < (module.weight == anchors.values["weight"]).sum() < 50
+
+
 def test_the_mixtures_gradient_reaches_the_weights() -> None:
     model, anchors, _ = anchored("bert")
     name = "bert.encoder.layer.0.output.dense.weight"
-    with mixed(model, anchors, 0.6):
+    with mixed(model, anchors, 0.6, "neuron"):
         mixture = model.bert.encoder.layer[0].output.dense.weight
         mixture.sum().backward()
     gradient = model.get_parameter(name).grad
@@ -185,7 +220,7 @@ def test_the_weights_come_back_also_after_an_exception(family: str) -> None:
     clean = model.eval()(input_ids=ids)["logits"]
 
     def fail() -> None:
-        with mixed(model, anchors, 0.6):
+        with mixed(model, anchors, 0.6, "neuron"):
             assert not torch.equal(model(input_ids=ids)["logits"], clean)
             raise KeyError
 
@@ -207,7 +242,7 @@ def test_a_tied_weight_is_mixed_alike_in_all_its_places() -> None:
     anchors = Anchors()
     anchors.keep(model, ["0.weight"])
     moved(model)
-    with mixed(model, anchors, 0.5):
+    with mixed(model, anchors, 0.5, "neuron"):
         assert model[0].weight is model[1].weight
         assert not isinstance(model[0].weight, nn.Parameter)
     assert model[1].weight is model[0].weight

@@ -4,8 +4,9 @@ Lee, Cho and Kang, "Mixout", ICLR 2020; Dong et al., RIFT, NeurIPS 2021, section
 
     L = CE(x; w') + beta KL(P(x; w') || P(x^; w')),    w' the mixture of `mixout`, x^ as in `ascc` at w
 
-p 0.6 is RIFT's; p = 0 is `ascc`. One mixture a step for both passes ("at each iteration each parameter is replaced");
-x^ is found at the trained weights themselves, as released, where mixing ends outside training. Passes as in `ascc`.
+p 0.6 is RIFT's; p = 0 is `ascc`. One mixture per step for both passes ("at each iteration each parameter is replaced":
+`unit="weight"`; the default `"neuron"` is Mixout's own, see `mixout`). x^ is found at the trained weights themselves,
+as released, where mixing ends outside training. Passes as in `ascc`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from uegr.methods.contract import Method, Terms, configured
 from uegr.methods.mixout import Mixture, Weights
 from uegr.methods.objectives.hull import ConvexHull
+from uegr.pieces.anchors import Unit
 from uegr.pieces.embedding import Batch
 
 
@@ -50,6 +52,7 @@ def adv_mixout(
     *,
     p: float = 0.6,
     weights: Weights = "matrices",
+    unit: Unit = "neuron",
     beta: float = 10.0,
     steps: int = 10,
     step_size: float = 1.0,
@@ -59,4 +62,4 @@ def adv_mixout(
 ) -> Method:
     """ASCC through a mixture with the pretrained weights (Adv-Mixout)."""
     hull = {"beta": beta, "steps": steps, "step_size": step_size, "sparsity": sparsity}
-    return Method(MixedHull(Mixture(p, weights), **hull, substitutes=substitutes, limit=limit))
+    return Method(MixedHull(Mixture(p, weights, unit), **hull, substitutes=substitutes, limit=limit))

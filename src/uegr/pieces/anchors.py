@@ -3,12 +3,14 @@
     distance   sum_i (w_i - u_i)^2                              RecAdam (Chen 2020), pretrained weight decay
     mixture    (m u + (1 - m) w - p u) / (1 - p),  m_i ~ Bernoulli(p)                       Mixout (Lee 2020)
 
-w are the trained weights and u their anchors. The mixture is u + (1 - m)(w - u) / (1 - p), and its mean is w. Only
-trainable weights are anchored: with LoRA these are the adapters, whose anchors are the values they start with.
+w are the trained weights and u their anchors. The mixture is u + (1 - m)(w - u) / (1 - p), and its mean is w. m is
+drawn for each input neuron, and replaces all its outgoing weights together, or for each weight. Only trainable weights
+are anchored: with LoRA these are the adapters, whose anchors are the values they start with.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +18,8 @@ from torch.nn.functional import mse_loss
 
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.masks import dropped
+
+Unit = Literal["neuron", "weight"]
 
 SAME = 1e-6  # relative: sums of the same weights on another machine
 
@@ -92,21 +96,38 @@ def check_fingerprint(got: Tensor, expected: Tensor) -> None:
         )
 
 
+def neurons(module: nn.Module, weight: Tensor) -> list[int]:
+    """The shape of one number per input neuron of a layer, broadcastable to its weight; a vector has one per entry.
+
+    >>> neurons(nn.Linear(3, 2), torch.zeros(2, 3)), neurons(nn.Embedding(5, 2), torch.zeros(5, 2))
+    ([1, 3], [5, 1])
+    """
+    if weight.dim() < 2:
+        return list(weight.shape)
+    inputs_first = isinstance(module, nn.Embedding) or type(module).__name__ == "Conv1D"  # GPT-2's linear layer
+    axis = 0 if inputs_first else 1
+    return [size if place == axis else 1 for place, size in enumerate(weight.shape)]
+
+
 @contextmanager
-def mixed(model: nn.Module, anchors: Anchors, rate: float) -> Iterator[None]:
-    """Inside, the model computes with a mixture: each anchored weight is its anchor with probability `rate`.
+def mixed(model: nn.Module, anchors: Anchors, rate: float, unit: Unit) -> Iterator[None]:
+    """Inside, the model computes with a mixture: each unit of the anchored weights is its anchor's with this rate.
 
     The parameters themselves stay as they are, and the mixture's gradient reaches them; open until the backward is
     done, since gradient checkpointing computes the forward again.
     """
-    chance = torch.tensor(rate, dtype=torch.float64)
-    mixtures = {id(w): u + dropped(w - u, chance.to(w.device)) for w, u in anchors.pairs(model)}
+    chance, mixtures = torch.tensor(rate, dtype=torch.float64), dict[int, Tensor]()
+    anchored = {id(w) for w, _ in anchors.pairs(model)}
     places = [
         (module, name, parameter)
         for module in unwrapped(model).modules()
         for name, parameter in module._parameters.items()
-        if parameter is not None and id(parameter) in mixtures  # a tied weight has several places
+        if parameter is not None and id(parameter) in anchored  # a tied weight has several places
     ]
+    owners = {id(parameter): module for module, _, parameter in reversed(places)}
+    for w, u in anchors.pairs(model):
+        drawn = neurons(owners[id(w)], w) if unit == "neuron" else None
+        mixtures[id(w)] = u + dropped(w - u, chance.to(w.device), drawn)
     try:
         for module, name, parameter in places:
             module._parameters[name] = mixtures[id(parameter)]  # type: ignore[assignment]
