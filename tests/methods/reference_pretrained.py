@@ -22,7 +22,8 @@ from tests.methods.reference_baselines import (
     shape_of,
     slopes,
 )
-from tests.methods.tiny_models import EARLY, synonyms
+from uegr.testing.models import substitutes
+from uegr.testing.subject import EARLY
 
 # Options at which each method differs visibly from plain fine-tuning on a tiny model.
 OPTIONS: dict[str, Options] = {
@@ -135,7 +136,7 @@ def kl(one: Tensor, other: Tensor) -> list[Tensor]:
 
 def corners(batch: Batch, options: Options) -> dict[tuple[int, int], list[int]]:
     """The substitutes of each position that has any, itself first."""
-    ids, mask = options.get("table") or synonyms()
+    ids, mask = options.get("table") or substitutes()
     found = {}
     for i, row in enumerate(batch["input_ids"].tolist()):
         for t, token in enumerate(row):

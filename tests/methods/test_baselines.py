@@ -11,10 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from tests.methods.reference_baselines import at, kl_both_ways, logits_of
-from tests.methods.tiny_models import EARLY, LATE, batch_for, classifier, gradients, made, spread_out, step
+from tests.methods.tiny_models import made
 from uegr.methods import METHODS, Method
 from uegr.methods import pgd as make_pgd
 from uegr.pieces.schedule import Moment
+from uegr.testing.models import batch_for, classifier, spread_out
+from uegr.testing.subject import EARLY, LATE, gradients, step
 from uegr.training.step import accumulate
 
 

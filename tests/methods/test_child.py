@@ -7,9 +7,11 @@ import torch
 from torch import Tensor, nn
 
 import uegr
-from tests.methods.tiny_models import batch_for, classifier, gradients, made, step
+from tests.methods.tiny_models import made
 from uegr import Moment, methods
 from uegr.methods import Method
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import gradients, step
 from uegr.training.step import edit_gradients
 
 

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from tests.methods.tiny_models import batch_for, classifier, gradients, made, prepared, step, vanilla_gradients
+from tests.methods.tiny_models import made, vanilla_gradients
 from uegr.methods import METHODS
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import gradients, prepared, step
 
 # The options at which each method is plain fine-tuning, and how many times its gradient.
 LIMITS: dict[str, list[tuple[dict[str, Any], float]]] = {

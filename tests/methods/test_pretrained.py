@@ -8,8 +8,10 @@ import torch
 
 import uegr
 from tests.methods.reference_pretrained import REFERENCES
-from tests.methods.tiny_models import EARLY, adapted, batch_for, classifier, gradients, made, prepared, shaken, step
+from tests.methods.tiny_models import made, shaken
 from uegr import Moment, methods
+from uegr.testing.models import adapted, batch_for, classifier
+from uegr.testing.subject import EARLY, gradients, prepared, step
 
 SMALL = {"steps": 3, "sparsity": 0.05}
 FEATURES = {**SMALL, "projection": (8, 4), "alpha": 0.7}

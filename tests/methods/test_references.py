@@ -8,8 +8,10 @@ import torch
 from torch import Tensor
 
 from tests.methods import reference_baselines, reference_core, reference_pretrained
-from tests.methods.tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step, unless_refused
+from tests.methods.tiny_models import made, unless_refused
 from uegr.methods import METHODS
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import EARLY, gradients, prepared, step
 
 TOLERANCE = 1e-9
 SOURCES = [reference_core, reference_baselines, reference_pretrained]

@@ -6,8 +6,10 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, TrainingArguments
 
-from tests.methods.tiny_models import batch_for, classifier, made, prepared, shaken, step
+from tests.methods.tiny_models import made, shaken
 from uegr import RobustTrainer
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import prepared, step
 
 
 def test_rift_s_heads_learn_and_its_frozen_model_holds_no_gradient() -> None:

@@ -1,27 +1,18 @@
-"""What the contract of the methods is held on: tiny models, a batch, and each method at a size that suits them."""
+"""The methods of the table at a size that suits tiny models, and what each of them refuses."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import pytest
 import torch
-from peft import LoraConfig, TaskType, get_peft_model
 from torch import Tensor, nn
-from transformers import BertForTokenClassification, GPT2LMHeadModel
 
-from tests.models.families import tiny
 from uegr.methods import METHODS, Method
-from uegr.methods.objectives.hull import ConvexHull
-from uegr.pieces.schedule import Moment
-from uegr.training.step import accumulate, edit_gradients
-
-Batch = dict[str, Tensor]
-
-LENGTHS = (6, 3, 6, 5, 2, 6, 4, 5)  # eight examples of six positions, padded on the right
-EARLY = Moment(step=0, total=10, epoch_steps=5, seed=0)
-LATE = Moment(step=6, total=10, epoch_steps=5, seed=3)  # past every warm-up and probing
+from uegr.testing import Subject
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import gradients, step
 
 # Published sizes belong to word vectors of unit scale; a tiny random model's are some thirty times smaller.
 SMALLER: dict[str, dict[str, Any]] = {
@@ -38,137 +29,43 @@ SMALLER: dict[str, dict[str, Any]] = {
     "adv_mixout": {"steps": 2},
     "rift": {"steps": 2, "projection": (8, 4)},
 }
-# Adaptive dropout refuses a model whose rates are all 0 unless its spread is 0 too.
-WITHOUT_DROPOUT: dict[str, dict[str, Any]] = {"uegr": {"spread": 0.0}}
 
-# What has no meaning: these methods must say so.
+# By check of uegr.testing.
+PER_CHECK: dict[str, dict[str, dict[str, Any]]] = {
+    # A task of forty steps needs schedules that end earlier, and weights as large as the task's own.
+    "learns": {
+        "wcons": {"k": 0.5, "t0": 5.0},
+        "ascc": {"beta": 1.0},
+        "rift": {"beta": 1.0},
+        "adv_ptwd": {"beta": 1.0},
+        "adv_mixout": {"beta": 1.0},
+    },
+    # Adaptive dropout draws other masks when the ranks change; without dropout it refuses any spread but 0.
+    "autocast": {"uegr": {"spread": 0.0}},
+    "accumulates": {"uegr": {"spread": 0.0}},
+    # In five steps, a stage or a window should be open when the training stops and is resumed.
+    "resumes": {"lpft": {"probing": 0.8}, "roast": {"refresh": 2}, "rat_su": {"refresh": 2}},
+    "two_processes": {"roast": {"refresh": 1}},  # its masks begin in the second epoch
+}
+
+# What has no meaning: these methods must refuse it.
 REFUSALS: dict[str, set[str]] = {
     "regression": {"rift"},  # no classes to contrast within
-    "token classification": {"rift"},
-    "causal language model": {"rift", "lpft"},  # its head is its word vectors
+    "token_classification": {"rift"},
+    "causal_language_model": {"rift", "lpft"},  # its head is its word vectors
 }
+
+
+def subject(name: str) -> Subject:
+    """A method of the table with its options, as the checks of uegr.testing take it."""
+    per_check = {check: rows[name] for check, rows in PER_CHECK.items() if name in rows}
+    refuses = frozenset(task for task, names in REFUSALS.items() if name in names)
+    return Subject(METHODS[name], SMALLER.get(name, {}), per_check, refuses)
 
 
 def made(name: str, **options: Any) -> Method:
     """The method at a tiny model's size, with a table of substitutes if it needs one."""
-    method = METHODS[name](**(SMALLER.get(name, {}) | options))
-    if isinstance(method.objective, ConvexHull):
-        method.objective.use_table(*synonyms())
-    return method
-
-
-def synonyms() -> tuple[Tensor, Tensor]:
-    """Each word from 10 on may stand for the next two, every third for none; 5 to 9, which tell the class, for none."""
-    ids = torch.arange(40).unsqueeze(1) + torch.arange(3)
-    ids = torch.where(ids < 40, ids, ids - 30)
-    alone = (torch.arange(40) < 10) | (torch.arange(40) % 3 == 0)
-    return ids, torch.arange(3).eq(0) | ~alone.unsqueeze(1)
-
-
-def classifier(
-    family: str = "bert", labels: int = 3, *, dropout: bool = True, dtype: torch.dtype = torch.float32
-) -> nn.Module:
-    """A model whose predictions differ from example to example; attention probabilities are never dropped."""
-    model, _ = tiny(family, num_labels=labels, dtype=dtype)
-    return spread_out(without_dropout(model, attention_only=dropout))
-
-
-def tagger() -> nn.Module:
-    """Token classification."""
-    config = tiny("bert", num_labels=3)[0].config
-    return spread_out(without_dropout(BertForTokenClassification(config), attention_only=True))
-
-
-def writer() -> nn.Module:
-    """A causal language model, its head tied to its word vectors."""
-    config = tiny("gpt2")[0].config
-    return spread_out(without_dropout(GPT2LMHeadModel(config), attention_only=True))
-
-
-def adapted(family: str = "bert") -> nn.Module:
-    """A LoRA model: the base is frozen, the adapters and the head train."""
-    targets = {"bert": ["query", "value"], "gpt2": ["c_attn"]}[family]
-    config = LoraConfig(
-        task_type=TaskType.SEQ_CLS, r=2, target_modules=targets, lora_dropout=0.1, fan_in_fan_out=family == "gpt2"
-    )
-    return spread_out(get_peft_model(classifier(family), config))
-
-
-def spread_out(model: nn.Module) -> nn.Module:
-    """Away from a fresh model's weights, whose logits are all but equal; also what LoRA starts at zero."""
-    generator = torch.Generator().manual_seed(5)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.requires_grad:
-                noise = torch.randn(weight.shape, generator=generator, dtype=torch.float64)
-                weight.add_(noise.to(weight.dtype) * 0.2)
-    return model.train()
-
-
-def without_dropout(model: nn.Module, *, attention_only: bool) -> nn.Module:
-    for name in ("attention_probs_dropout_prob", "attn_pdrop"):
-        if name in model.config.to_dict():
-            setattr(model.config, name, 0.0)
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Dropout) and (not attention_only or name.endswith(("self.dropout", "attn_dropout"))):
-            module.p = 0.0
-    return model
-
-
-def batch_for(model: nn.Module, labels: int = 3, seed: int = 1) -> Batch:
-    """Eight examples, the labels of a classification or (1) of a regression."""
-    generator = torch.Generator().manual_seed(seed)
-    ids = torch.randint(5, 40, (len(LENGTHS), max(LENGTHS)), generator=generator)
-    mask = torch.tensor([[int(t < length) for t in range(max(LENGTHS))] for length in LENGTHS])
-    ids = torch.where(mask == 1, ids, model.config.pad_token_id)
-    if labels == 1:
-        target = torch.randn(len(LENGTHS), generator=generator, dtype=next(model.parameters()).dtype)
-    else:
-        target = torch.randint(0, labels, (len(LENGTHS),), generator=generator)
-    return {"input_ids": ids, "attention_mask": mask, "labels": target}
-
-
-def token_labels(batch: Batch, classes: int | None) -> Batch:
-    """The batch with a label a token (its own id for a causal model), none on padding and on first tokens."""
-    labels = batch["input_ids"] if classes is None else batch["input_ids"] % classes
-    labels = torch.where(batch["attention_mask"] == 1, labels, -100)
-    labels[:, 0] = -100
-    return batch | {"labels": labels}
-
-
-def prepared(method: Method, model: nn.Module, batch: Batch) -> Method:
-    """What the engine does before the first step: check, surgery, prepare."""
-    method.objective.check(model)
-    for operate in method.surgery:
-        operate(model)
-    method.objective.prepare(model, iter([batch]))
-    return method
-
-
-def step(
-    method: Method,
-    model: nn.Module,
-    batch: Batch,
-    *,
-    moment: Moment = LATE,
-    seed: int = 0,
-    backward: Callable[[Tensor], Any] = Tensor.backward,
-) -> dict[str, Tensor]:
-    """The terms of one step from a clean `.grad` and a known seed; the edited gradient is left in `.grad`."""
-    model.zero_grad()
-    torch.manual_seed(seed)
-    terms = accumulate(method, model, batch, moment, backward)
-    edit_gradients(method, model, moment)
-    return terms
-
-
-def gradients(model: nn.Module) -> dict[str, Tensor]:
-    """A copy of every trainable parameter's gradient, zero where it has none."""
-    return {
-        name: torch.zeros_like(weight) if weight.grad is None else weight.grad.clone()
-        for name, weight in model.named_parameters()
-        if weight.requires_grad
-    }
+    return Subject(METHODS[name], SMALLER.get(name, {}) | options).made()
 
 
 @cache
@@ -187,7 +84,6 @@ def unless_refused(name: str, task: str) -> Iterator[None]:
         return
     with pytest.raises(ValueError, match=r"expected .* got .*;") as refusal:
         yield
-    print(f"{name} refuses {task}: {refusal.value}")
     pytest.skip(f"{name} refuses {task}: {refusal.value}")
 
 

@@ -12,13 +12,11 @@ from collections.abc import Callable
 import torch
 from transformers import (
     AlbertConfig,
-    AutoModelForSequenceClassification,
     BertConfig,
     DebertaConfig,
     DebertaV2Config,
     DistilBertConfig,
     ElectraConfig,
-    GPT2Config,
     LlamaConfig,
     ModernBertConfig,
     MPNetConfig,
@@ -31,11 +29,9 @@ from transformers import (
 
 from uegr.models.bilstm import BiLSTMConfig
 from uegr.models.mtdnn import MTDNNConfig
-from uegr.models.textcnn import TextCNNConfig
 from uegr.models.texthan import TextHANConfig
+from uegr.testing.models import KINDS, SIZE, VOCABULARY, built
 
-VOCABULARY = 40
-SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
 GROUPED = {**SIZE, "num_key_value_heads": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "max_position_embeddings": 64}
 
@@ -50,7 +46,7 @@ def mtdnn(vocab_size: int, num_labels: int, **values) -> MTDNNConfig:
 
 
 FAMILIES: dict[str, tuple[Callable[..., PreTrainedConfig], dict]] = {
-    "bert": (BertConfig, SIZE),
+    "bert": KINDS["bert"],
     "roberta": (RobertaConfig, {**SIZE, "max_position_embeddings": 66, "pad_token_id": 1}),
     "albert": (AlbertConfig, {**SIZE, "embedding_size": 8, "hidden_dropout_prob": 0.1, "classifier_dropout_prob": 0.1}),
     "xlnet": (XLNetConfig, {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24, "pad_token_id": 3}),
@@ -71,14 +67,11 @@ FAMILIES: dict[str, tuple[Callable[..., PreTrainedConfig], dict]] = {
     ),
     "distilbert": (DistilBertConfig, {"dim": 16, "hidden_dim": 24, "n_layers": 2, "n_heads": 2}),
     "mpnet": (MPNetConfig, {**SIZE, "max_position_embeddings": 66}),
-    "gpt2": (
-        GPT2Config,
-        {"n_embd": 16, "n_layer": 2, "n_head": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2},
-    ),
+    "gpt2": KINDS["gpt2"],
     "llama": (LlamaConfig, GROUPED),
     "qwen2": (Qwen2Config, GROUPED),
     "bilstm": (BiLSTMConfig, {"embedding_size": 16, "hidden_size": 8}),
-    "textcnn": (TextCNNConfig, {"embedding_size": 16, "filters": 8}),
+    "textcnn": KINDS["textcnn"],
     "texthan": (
         TextHANConfig,
         {"embedding_size": 16, "hidden_size": 8, "attention_size": 8, "sentence_ends": [3], "sentence_length": 6},
@@ -89,9 +82,4 @@ FAMILIES: dict[str, tuple[Callable[..., PreTrainedConfig], dict]] = {
 
 def tiny(family: str, num_labels: int = 2, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, int]:
     """A model of the family, always with the same weights, and the size of its vocabulary."""
-    kind, values = FAMILIES[family]
-    config = kind(vocab_size=VOCABULARY, num_labels=num_labels, **values)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        model = AutoModelForSequenceClassification.from_config(config)
-    return model.to(dtype), VOCABULARY
+    return built(FAMILIES[family], num_labels, dtype), VOCABULARY

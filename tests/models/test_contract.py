@@ -3,11 +3,13 @@
 import pytest
 import torch
 
-from tests.methods.test_contract import finite, same, state
-from tests.methods.tiny_models import batch_for, classifier, gradients, made, prepared, spread_out, step
+from tests.methods.tiny_models import made
 from tests.models.families import FAMILIES
 from uegr.methods import METHODS
 from uegr.models.mtdnn import MTDNNConfig, MTDNNForSequenceClassification
+from uegr.testing.models import batch_for, classifier, spread_out
+from uegr.testing.subject import gradients, prepared, step
+from uegr.testing.traces import check_finite, unchanged
 
 WITHOUT_SITES = {"llama": "LlamaForSequenceClassification", "qwen2": "Qwen2ForSequenceClassification"}
 every_family = pytest.mark.parametrize("family", FAMILIES)
@@ -42,10 +44,9 @@ def test_it_leaves_no_trace_and_learns(family, name):
         return
     method = prepared(made(name), model, batch)
     step(method, model, batch)  # a tensor that has had a hook keeps an empty list of them
-    before = state(model)
-    terms = step(method, model, batch)
-    same(state(model), before)
-    finite(model)
+    with unchanged(model):
+        terms = step(method, model, batch)
+    check_finite(model)
     assert all(torch.isfinite(value) for value in terms.values())
     found = gradients(model)
     assert any(gradient.any() for gradient in found.values())
@@ -83,10 +84,9 @@ def test_each_head_of_mtdnn_under_every_method(several, name):
         batches.append(batch | {"task_ids": torch.full((8,), task)})
     method = prepared(made(name), several, batches[0])
     for task, batch in enumerate(batches):
-        before = state(several)
-        terms = step(method, several, batch)
-        same(state(several), before)
-        finite(several)
+        with unchanged(several):
+            terms = step(method, several, batch)
+        check_finite(several)
         assert all(torch.isfinite(value) for value in terms.values())
         touched = {
             int(key.split(".")[2]) for key, value in gradients(several).items() if ".tasks." in key and value.any()

@@ -16,11 +16,12 @@ from transformers import (
 )
 
 from tests.doc_pages import ROOT, read
-from tests.methods.tiny_models import made, spread_out, without_dropout
+from tests.methods.tiny_models import made
 from tests.models.families import tiny
 from tests.tiny_run import sentences
 from uegr import RobustTrainer
 from uegr.data.vocabulary import vocabulary
+from uegr.testing.models import spread_out, without_dropout
 from uegr.training.step import backward
 
 LENGTHS, PROMPTS = (

@@ -117,6 +117,7 @@ def configured(factory: MethodFactory) -> MethodFactory:
         return Method(made.objective, made.gradients, made.surgery, factory.__name__, dict(bound.arguments))
 
     build.__name__, build.__doc__, build.__module__ = factory.__name__, factory.__doc__, factory.__module__
+    build.__qualname__ = factory.__qualname__  # so that it can be pickled
     build.__signature__ = inspect.signature(factory)  # type: ignore[attr-defined]
     return build
 

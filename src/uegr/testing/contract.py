@@ -70,7 +70,11 @@ def checks(
     """
     check_names(per_check or {}, CHECKS)
     check_names(refuses, TASKS)
-    subject = Subject(factory, dict(options or {}), dict(per_check or {}), frozenset(refuses))
+    return checks_of(Subject(factory, dict(options or {}), dict(per_check or {}), frozenset(refuses)))
+
+
+def checks_of(subject: Subject) -> list[Check]:
+    """The checks that apply to this subject."""
     left_out = {"accumulates"} if subject.made("accumulates").objective.batchwise else set()
     return [Check(name, subject) for name in CHECKS if name not in left_out]
 
@@ -99,5 +103,5 @@ def check_method(
             failed[check.name] = error
     if failed:
         lines = [f"{name}: {type(error).__name__}: {error}" for name, error in failed.items()]
-        message = f"{factory.__name__} fails {len(failed)} of {len(found)} checks\n" + "\n".join(lines)
+        message = f"{factory().name} fails {len(failed)} of {len(found)} checks\n" + "\n".join(lines)
         raise AssertionError(message) from next(iter(failed.values()))

@@ -41,12 +41,11 @@ def built(kind: Kind, labels: int = 2, dtype: torch.dtype = torch.float32) -> Pr
     3
     """
     config, values = kind
+    family: Any = AutoModelForSequenceClassification
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model: PreTrainedModel = AutoModelForSequenceClassification.from_config(
-            config(vocab_size=VOCABULARY, num_labels=labels, **values)
-        )
-    return model.to(dtype)
+        model = family.from_config(config(vocab_size=VOCABULARY, num_labels=labels, **values))
+    return model.to(dtype)  # type: ignore[no-any-return]
 
 
 def classifier(
@@ -58,14 +57,16 @@ def classifier(
 
 def tagger() -> nn.Module:
     """Token classification with three classes."""
-    config = built(KINDS["bert"], labels=3).config
-    return spread_out(without_dropout(BertForTokenClassification(config), attention_only=True))
+    family: Any = BertForTokenClassification
+    model = family(built(KINDS["bert"], labels=3).config)
+    return spread_out(without_dropout(model, attention_only=True))
 
 
 def writer() -> nn.Module:
     """A causal language model whose head is tied to its word vectors."""
-    config = built(KINDS["gpt2"]).config
-    return spread_out(without_dropout(GPT2LMHeadModel(config), attention_only=True))
+    family: Any = GPT2LMHeadModel
+    model = family(built(KINDS["gpt2"]).config)
+    return spread_out(without_dropout(model, attention_only=True))
 
 
 def adapted(family: str = "bert") -> nn.Module:

@@ -31,7 +31,8 @@ from uegr.testing.traces import Broken, breaking_at, check_finite, living_graphs
 
 def learns(subject: Subject) -> None:
     """Forty steps on a task that one word decides: more than 85% of 200 new texts are right."""
-    model, total = built(KINDS["textcnn"]), 40
+    total = 40
+    model: nn.Module = built(KINDS["textcnn"])
     method = prepared(subject.made("learns"), model, key_words(16, seed=0))
     optimizer = torch.optim.AdamW(model.train().parameters(), lr=0.01)
     for number in range(total):
@@ -196,7 +197,9 @@ def unrefused() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise AssertionError(f"expected a step that works, or the name of this check in `refuses`, got: {error}") from error
+        raise AssertionError(
+            f"expected a step that works, or the name of this check in `refuses`, got: {error}"
+        ) from error
 
 
 def autocast(subject: Subject) -> None:

@@ -35,7 +35,7 @@ def breaking_at(call: int, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def state(model: nn.Module) -> dict[str, Any]:
-    """All that a method could leave behind, except the gradients: hooks, forwards, rates, modes, weights, what trains."""
+    """All that a method could leave behind, except gradients: hooks, forwards, rates, modes, weights, what trains."""
     found: dict[str, Any] = {}
     for name, module in model.named_modules():
         found[f"{name} attributes"] = sorted(module.__dict__)
