@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from tests.methods.tiny_models import made
-from tests.models.families import FAMILIES
+from tests.models.families import FAMILIES, tiny
 from uegr.methods import METHODS
 from uegr.models.mtdnn import MTDNNConfig, MTDNNForSequenceClassification
-from uegr.testing.models import batch_for, classifier, spread_out
+from uegr.testing.models import batch_for, classifier, spread_out, without_dropout
 from uegr.testing.subject import gradients, prepared, step
 from uegr.testing.traces import check_finite, unchanged
 
@@ -36,7 +36,7 @@ def loss(model, batch):
 @every_family
 @chosen_methods
 def test_it_leaves_no_trace_and_learns(family, name):
-    model = classifier(family)
+    model = spread_out(without_dropout(tiny(family, num_labels=3)[0], attention_only=True))
     batch = batch_of(model)
     if family in WITHOUT_SITES and name in ("rat", "uegr"):
         with pytest.raises(ValueError, match=rf"{WITHOUT_SITES[family]} with none; give it dropout, or choose"):
