@@ -5,18 +5,23 @@ BIN := .venv/bin
 export RUSTUP_HOME ?= $(CURDIR)/.venv/rustup
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 
-.PHONY: demo test check test-slow bench clean
+.PHONY: demo test tests check wheel test-slow bench clean
 
 demo: .venv/installed
 	$(BIN)/uegr demo --output runs/demo
 
-test: .venv/installed
+test: check tests wheel
+
+tests: .venv/installed
 	OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest --numprocesses 2 --dist worksteal -q
 
 check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+wheel: .venv/installed
+	.ci/wheel
 
 test-slow: .venv/installed
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
