@@ -71,7 +71,7 @@ def linear(model: nn.Module) -> dict[str, nn.Module]:
     dict_keys(['first'])
     """
     from torch.nn import Linear
-    from transformers.pytorch_utils import Conv1D
+    from transformers import Conv1D
 
     own = set(heads(model))
     return {
@@ -83,7 +83,7 @@ def linear(model: nn.Module) -> dict[str, nn.Module]:
 
 def turned(model: nn.Module) -> dict[str, nn.Module]:
     """GPT-2's layers, whose matrices are transposed."""
-    from transformers.pytorch_utils import Conv1D
+    from transformers import Conv1D
 
     return {name: module for name, module in linear(model).items() if isinstance(module, Conv1D)}
 

@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoConfig,
+    AutoTokenizer,
+    PreTrainedConfig,
+)
 
 from uegr.errors import InputError, did_you_mean
 from uegr.models.card import DEFAULT, cards
