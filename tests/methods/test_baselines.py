@@ -155,7 +155,7 @@ def test_awp_moves_matrices_in_proportion_to_their_size(monkeypatch: pytest.Monk
 
 REFUSED: list[tuple[Callable[..., Method], dict[str, Any], str]] = [
     (METHODS["pgd"], {"steps": 0}, "pgd: expected steps >= 1, got 0"),
-    (METHODS["pgd"], {"norm": "matrix"}, "pgd: expected norm example, token or max, got 'matrix'"),
+    (METHODS["pgd"], {"norm": "matrix"}, "pgd: expected norm example, token, max or sign, got 'matrix'"),
     (METHODS["pgd"], {"step": -1.0}, "pgd: expected step >= 0, got -1.0"),
     (METHODS["rdrop"], {"alpha": -0.1}, "rdrop: expected alpha >= 0, got -0.1"),
     (METHODS["rdrop"], {"reduction": "max"}, "rdrop: expected reduction to be mean or sum, got 'max'"),

@@ -11,6 +11,7 @@ from tests.methods.selection_reference import keep_probabilities, masked
 from tests.methods.uegr_reference import Reference, reference_step
 from tests.models.families import tiny
 from uegr.methods import Method, rat, uegr
+from uegr.methods.objectives.child import OnLayers
 from uegr.pieces.schedule import Moment
 from uegr.pieces.sites import sites
 from uegr.training.step import accumulate, edit_gradients
@@ -40,6 +41,14 @@ READINGS: dict[str, dict[str, Any]] = {
     "range": {"score": "range", "alpha": 0.1, "beta": 5.0},
     "range as printed": {"score": "range", "keep": "printed", "alpha": 0.1},
     "rank as printed": {"keep": "printed"},
+    "live entries": {"scope": "live", "alpha": 0.6, "beta": 5.0},
+    "live entries by range": {"scope": "live", "score": "range", "alpha": 0.1, "beta": 5.0},
+    "live entries as printed": {"scope": "live", "keep": "printed"},
+    "the encoder's layers": {"scope": "encoder", "alpha": 0.6, "beta": 5.0},
+    "algorithm 1's brackets": {"keep": "algorithm", "beta": 1.0},
+    "algorithm 1's brackets by range": {"keep": "algorithm", "score": "range"},
+    "eq. 10's sum": {"adversarial_reduction": "sum", "submodels": 3},
+    "sign of the gradient": {"norm": "sign", "epsilon": 0.05},
     "mask only": {"rescale": False, "alpha": 0.6, "beta": 1.0},
 }
 
@@ -110,17 +119,28 @@ def check_step(
     for name, gradient in real["gradients"].items():
         agree(gradient, expected.gradients[name], f"gradient of {name}")
 
-    (selective,) = method.gradients
     kept = keep_probabilities(real["gradients"], options)  # from the same numbers: a tie is then a tie in both
-    p = selective.probability(list(real["gradients"].values()))
-    for name, gradient in real["gradients"].items():
-        agree(p(gradient.flatten()).view(gradient.shape), kept[name], f"p of {name}")
+    check_probabilities(method, real["gradients"], kept)
     if not any(isinstance(module, nn.LSTM) for module in model.modules()):  # its two biases tie but for rounding
         kept = keep_probabilities(expected.gradients, options)
     final = masked(expected.gradients, kept, moment, bool(options["rescale"]))
     for name, gradient in edited.items():
         agree(gradient, final[name], f"masked gradient of {name}")
     return expected
+
+
+def check_probabilities(method: Method, gradients: dict[str, Tensor], kept: dict[str, Tensor]) -> None:
+    """p of every entry that may be masked."""
+    (edit,) = method.gradients
+    if isinstance(edit, OnLayers):
+        selective, seen = edit.inner, {name: value for name, value in gradients.items() if name in edit.names}
+        assert 0 < len(seen) < len(gradients)
+    else:
+        selective, seen = edit, gradients
+    p = selective.probability(list(seen.values()))
+    for name, gradient in seen.items():
+        live = gradient != 0 if method.options["scope"] == "live" else torch.ones_like(gradient, dtype=torch.bool)
+        agree(p(gradient.flatten()).view(gradient.shape)[live], kept[name][live], f"p of {name}")
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
         added([loss_of(z, example["labels"]) for z, example in zip(row, examples, strict=True)]) / count
         for row in predicted
     ]
-    adversarial = added(each) / passes
+    adversarial = added(each) / (passes if options["adversarial_reduction"] == "mean" else 1)  # eq. 3, eq. 10
 
     # 5. The divergence of every pair, eq. 4, and L_train, eq. 6.
     apart = [
@@ -209,6 +209,8 @@ def perturbation(slopes: list, examples: list[dict[str, Tensor]], epsilon: float
         length = math.sqrt(sum(value**2 for row in rows.values() for value in row))
         words = [example["input_ids"][0].tolist() for example in examples]
         return [[[epsilon * value / length for value in rows[word]] for word in text] for text in words]
+    if norm == "sign":
+        return [[[epsilon * ((v > 0) - (v < 0)) for v in vector] for vector in slope] for slope in slopes]
     moved = []
     for slope in slopes:
         whole = math.sqrt(sum(value**2 for vector in slope for value in vector))

@@ -11,7 +11,17 @@ from torch import Tensor
 
 from tests.models.families import tiny
 from uegr.pieces.checks import check_epsilon
-from uegr.pieces.perturbation import Norm, ascend, check_norm, length, normalised, project, unit, zero_start
+from uegr.pieces.perturbation import (
+    Norm,
+    ascend,
+    check_norm,
+    length,
+    normalised,
+    project,
+    random_start,
+    unit,
+    zero_start,
+)
 
 SCALES = [1.0, 1e-12, 1e-30, 1e-37, 1e20]
 
@@ -147,9 +157,21 @@ def test_refusals() -> None:
     for epsilon in (-0.1, math.nan, math.inf):
         with pytest.raises(ValueError, match=f"expected epsilon >= 0, got {epsilon}"):
             check_epsilon(epsilon)
-    with pytest.raises(ValueError, match="expected norm to be one of example, token, matrix, max, got 'l2'"):
+    with pytest.raises(ValueError, match="expected norm to be one of example, token, matrix, max, sign, got 'l2'"):
         check_norm("l2")
-    with pytest.raises(ValueError, match="expected norm example, token or max for a projection, got 'matrix'"):
+    with pytest.raises(ValueError, match="expected norm example, token, max or sign for a projection, got 'matrix'"):
         project(torch.zeros(1, 1, 1), 1.0, "matrix")
     with pytest.raises(ValueError, match="expected a delta whose backward has run"):
         ascend(torch.zeros(1, 1, 1, requires_grad=True), 1.0, batch_of((1,), 1), "example")
+
+
+def test_the_sign_is_that_of_each_entry_and_its_ball_a_box() -> None:
+    batch = {"input_ids": torch.tensor([[5, 6, 0]]), "attention_mask": torch.tensor([[1, 1, 0]])}
+    gradient = torch.tensor([[[1e-30, -4.0], [0.0, math.nan], [9.0, 9.0]]])
+    assert unit(gradient, batch, "sign").flatten().tolist() == [1.0, -1.0, 0.0, 0.0, 0.0, 0.0]
+    inside = project(torch.tensor([[[0.5, -3.0]]]), 1.0, "sign")
+    torch.testing.assert_close(inside, torch.tensor([[[0.5, -1.0]]]))
+    model, _ = tiny("bert")
+    noise = random_start(model, batch, 0.3, "sign")
+    assert 0.2 < float(noise.abs().max()) <= 0.3
+    assert not noise[:, 2].any()

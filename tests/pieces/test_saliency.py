@@ -74,6 +74,40 @@ def test_histogram_quantiles_are_within_a_thousandth(name: str) -> None:
     assert (quantile_by_histogram(values) - true_quantiles(values)).abs().max() <= 1e-3
 
 
+@pytest.mark.parametrize("way", ["exact", "histogram"])
+@pytest.mark.parametrize("name", ["mostly zero", "normal", "rows of zeros"])
+def test_live_entries_are_ranked_among_themselves(name: str, way: str) -> None:
+    if name == "rows of zeros":  # the word vectors of absent words
+        values = torch.zeros(quantile.TALL, 8)
+        values[::40] = torch.randn(len(values[::40]), 8, generator=torch.Generator().manual_seed(0))
+    else:
+        values = distributions()[name]
+    live = values[values != 0]
+    if way == "exact":
+        found = exact_quantile([live.abs()])(live.abs())
+    else:
+        table, row = histogram([values], live=True)
+        found = table[row(live).long()]
+    assert (found.double() - true_quantiles(live)).abs().max() <= (1e-6 if way == "exact" else 1e-3)
+
+
+def test_a_zero_has_the_lowest_live_rank() -> None:
+    p = probability([torch.tensor([0.0, 0.0, 1.0, 2.0, 3.0])], **KEYWORDS, live=True)
+    low, high = p(torch.tensor([0.0, 3.0])).tolist()
+    assert low == pytest.approx(saliency.FLOOR)
+    assert high == pytest.approx(1 / (1 + math.exp(-2.0)))
+    nothing = probability([torch.zeros(4)], **KEYWORDS, live=True)
+    assert torch.isfinite(nothing(torch.zeros(4))).all()
+    nothing = probability([torch.zeros(4)], **KEYWORDS | {"score": "range"}, live=True)
+    assert torch.isfinite(nothing(torch.ones(2))).all()
+
+
+def test_the_brackets_of_algorithm_1() -> None:
+    score = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64)
+    expected = [1 / (1 + math.exp(2 * 2.0 * s - 0.7)) for s in (0.0, 0.5, 1.0)]
+    assert keep_probability(score, "algorithm", alpha=0.7, beta=2.0).tolist() == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("name", ["normal", "mostly zero", "constant", "two values", "bfloat16", "float16"])
 def test_exact_quantiles_are_exact(name: str) -> None:
     values = distributions()[name].abs()
@@ -263,7 +297,7 @@ def test_blocks_change_nothing(seed: int, size: int, dtype: torch.dtype) -> None
         ({"alpha": math.nan}, "expected 0 <= alpha <= 1, got nan"),
         ({"beta": -1.0}, "expected beta >= 0, got -1.0"),
         ({"score": "ranks"}, "expected score to be rank or range, got 'ranks'"),
-        ({"keep": "all"}, "expected keep to be salient or printed, got 'all'"),
+        ({"keep": "all"}, "expected keep to be one of salient, printed, algorithm, got 'all'"),
     ],
 )
 def test_refusals(changes: dict, line: str) -> None:

@@ -106,7 +106,7 @@ def test_a_random_start_lies_in_the_ball_and_fills_it(norm: str) -> None:
 
 def test_a_random_start_has_no_matrix_ball() -> None:
     model, _ = tiny("bilstm")
-    with pytest.raises(ValueError, match="expected norm example, token or max"):
+    with pytest.raises(ValueError, match="expected norm example, token, max or sign"):
         random_start(model, batch_of(model), 0.5, "matrix")
 
 

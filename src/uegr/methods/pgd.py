@@ -32,7 +32,7 @@ class ProjectedGradient(Objective):
 
     def __init__(self, attack: Attack, *, steps: int, step: float) -> None:
         if attack.norm == "matrix":
-            raise ValueError("expected norm example, token or max, got 'matrix', which has no ball to project on")
+            raise ValueError("expected norm example, token, max or sign, got 'matrix', which has no ball to project on")
         self.attack, self.steps, self.step = attack, check_steps(steps), check_amount("step", step)
         self.passes = (steps + 2, steps + 2)
 

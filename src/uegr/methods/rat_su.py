@@ -7,17 +7,18 @@ bi-stage optimization", arXiv 2503.16550, section VI.C.
     theta <- theta - eta m * grad / p,  m ~ Bernoulli(p(theta))                                             as in `uegr`
 
 The forward stage is `rat` with all its options (its `alpha` is called `consistency_weight` here), the backward stage is
-`uegr`'s with its `alpha` and `beta`; see both for their defaults, sources and deviations. The paper names this row and
-gives no settings for it. Passes as in `rat`.
+`uegr`'s with its `scope`, `alpha` and `beta`; see both for their defaults, sources and deviations. The paper names this
+row and gives no settings for it. Passes as in `rat`.
 """
 
 from uegr.methods.contract import Method, configured
+from uegr.methods.objectives.selection import Scope, selectively
 from uegr.methods.objectives.submodels import Consistency
 from uegr.methods.rat import objective
 from uegr.pieces.divergence import Reduction
 from uegr.pieces.perturbation import Norm
 from uegr.pieces.saliency import Keep, Score
-from uegr.pieces.selective import Refresh, Rescale, SelectiveUpdate
+from uegr.pieces.selective import Refresh, Rescale
 
 
 @configured
@@ -34,6 +35,7 @@ def rat_su(
     epsilons: tuple[float, ...] | None = None,
     rates: tuple[float, ...] | None = None,
     split: int | None = None,
+    scope: Scope = "all",
     score: Score = "rank",
     keep: Keep = "salient",
     alpha: float = 0.9,
@@ -55,5 +57,4 @@ def rat_su(
         rates=rates,
         split=split,
     )
-    backward = SelectiveUpdate(score=score, keep=keep, alpha=alpha, beta=beta, rescale=rescale, refresh=refresh)
-    return Method(forward, gradients=(backward,))
+    return selectively(forward, scope, score=score, keep=keep, alpha=alpha, beta=beta, rescale=rescale, refresh=refresh)

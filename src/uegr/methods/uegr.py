@@ -11,23 +11,30 @@ The K passes are sub-models drawn by adaptive dropout (pieces/dropout.py), p fol
 Sources: lambda 0.01, K 2, epsilon in {0.01, 0.1, 0.4}, alpha in [0.6, 0.95], beta in {1, 5, 10} (section VI.A).
 Ablations: `spread=0` no adaptive dropout, `divergence_weight=0` no divergence, `selective_update=False`.
 
+`scope` says which entries of the gradient are ranked, and so what alpha means: with `all` (eq. 8's Theta) the share of
+all entries that is masked, the zero rows of absent words first; with `live` the share of the entries whose gradient is
+not zero; with `encoder` that of the encoder's layers (RoAST), while embeddings and head are always updated.
+
 Deviations and readings: adaptive dropout is prose in the paper, the definition is ours; `rates=None` centres it on each
 site's own rate, because the paper's 0.3-0.5 (`rates=(0.4, 0.4)`) hurt a pretrained encoder trained with 0.1. `score`
 and `keep` default to the reading of the text and of RoAST's code, not to the printed eq. 8 and sign of eq. 9
-(`score="range"`, `keep="printed"`). Theorem 1 speaks of SGD: under Adam the 1/p cancels (`rescale="update"`). Masking
-raises the variance of the gradient (eq. 18). `epsilon_warmup` and `split` are ours.
+(`score="range"`, `keep="printed"`; `keep="algorithm"` is algorithm 1, line 11, whose brackets differ from eq. 9).
+`adversarial_reduction="sum"` is eq. 10, without eq. 3's 1/K; `norm="sign"` is FGSM's sign, not eq. 2's norm. Theorem 1
+speaks of SGD: under Adam the 1/p cancels (`rescale="update"`). Masking raises the variance of the gradient (eq. 18).
+`epsilon_warmup` and `split` are ours.
 """
 
 from typing import Literal
 
 from uegr.methods.contract import Method, configured
 from uegr.methods.fgm import Attack
+from uegr.methods.objectives.selection import Scope, selectively
 from uegr.methods.objectives.submodels import Consistency, RegularizedAdversarial, check_rates
 from uegr.pieces.divergence import Reduction
 from uegr.pieces.dropout import AdaptiveDropout
 from uegr.pieces.perturbation import Norm
 from uegr.pieces.saliency import Keep, Score
-from uegr.pieces.selective import Refresh, Rescale, SelectiveUpdate
+from uegr.pieces.selective import Refresh, Rescale
 
 
 @configured
@@ -44,7 +51,9 @@ def uegr(
     divergence_weight: float = 0.01,
     reduction: Reduction = "mean",
     pairs: Reduction = "sum",
+    adversarial_reduction: Reduction = "mean",
     selective_update: bool = True,
+    scope: Scope = "all",
     score: Score = "rank",
     keep: Keep = "salient",
     alpha: float = 0.9,
@@ -70,7 +79,10 @@ def uegr(
         pairs=pairs,
         dropout=AdaptiveDropout(rates, spread),
         clean_dropout=clean_dropout,
+        adversarial_reduction=adversarial_reduction,
         split=split,
     )
-    backward = SelectiveUpdate(score=score, keep=keep, alpha=alpha, beta=beta, rescale=rescale, refresh=refresh)
-    return Method(forward, gradients=(backward,) if selective_update else ())
+    selected = selectively(
+        forward, scope, score=score, keep=keep, alpha=alpha, beta=beta, rescale=rescale, refresh=refresh
+    )
+    return selected if selective_update else Method(forward)

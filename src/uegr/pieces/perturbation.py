@@ -8,6 +8,7 @@ The papers leave open what the norm runs over; the readings have names:
 - `matrix`: the gradient of the embedding matrix, one norm for the whole batch, the same shift for every occurrence of
   a word, as R-AT released it.
 - `max`: one token's dimensions in the maximum norm (RoAST).
+- `sign`: every entry by itself, so that delta = epsilon * sign(g): FGSM as Goodfellow et al. 2015 write it.
 Padding never moves. A zero or non-finite gradient gives a zero perturbation.
 
 Starts: zeros, or random. `random_start` is FreeLB's and NEFTune's U(-1, 1) radius / sqrt(n), n the number of entries
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 
 from uegr.pieces.embedding import Batch, embedding_layer, token_mask
 
-Norm = Literal["example", "token", "matrix", "max"]
+Norm = Literal["example", "token", "matrix", "max", "sign"]
 
 
 def check_norm(norm: str) -> Norm:
@@ -44,10 +45,10 @@ def zero_start(model: nn.Module, batch: Batch) -> Tensor:
 def random_start(model: nn.Module, batch: Batch, radius: float, norm: Norm) -> Tensor:
     """Uniform noise within the ball of the radius, (examples, tokens, dimensions), nothing on padding."""
     if norm == "matrix":
-        raise ValueError("expected norm example, token or max for a random start, got 'matrix', which has no ball")
+        raise ValueError("expected norm example, token, max or sign for a random start, got 'matrix', without a ball")
     noise = zero_start(model, batch).detach()
     mask = token_mask(batch).to(noise.dtype).unsqueeze(-1)
-    entries = mask.new_full((), 1 if norm == "max" else noise.shape[-1])
+    entries = mask.new_full((), 1 if norm in ("max", "sign") else noise.shape[-1])
     if norm == "example":
         entries = entries * mask.sum((1, 2), keepdim=True).clamp(min=1)
     return noise.uniform_(-1, 1) * mask * (radius / entries.sqrt())
@@ -67,6 +68,8 @@ def length(values: Tensor, norm: Norm) -> Tensor:
     >>> length(torch.tensor([[[3.0, 4.0], [0.0, 0.0]]]), "example").item()
     5.0
     """
+    if norm == "sign":
+        return values.abs()
     if norm == "max":
         return values.abs().amax(-1, keepdim=True)
     dims = (-1,) if norm == "token" else tuple(range(1 if norm == "example" else 0, values.dim()))
@@ -139,8 +142,6 @@ def project(delta: Tensor, radius: float, norm: Norm) -> Tensor:
     [0.6000000238418579, 0.800000011920929]
     """
     if norm == "matrix":
-        raise ValueError(
-            "expected norm example, token or max for a projection, got 'matrix', which has no ball of its own"
-        )
+        raise ValueError("expected norm example, token, max or sign for a projection, got 'matrix', without a ball")
     lengths = length(delta, norm)
     return delta * (radius / lengths.clamp(min=torch.finfo(delta.dtype).tiny)).clamp(max=1.0)

@@ -50,14 +50,15 @@ def gathered(values: Sequence[Tensor]) -> Iterator[Tensor]:
 
 
 def exact_quantile(values: Sequence[Tensor]) -> Callable[[Tensor], Tensor]:
-    """value -> its quantile in [0, 1] among all entries, ties sharing the mean rank."""
+    """value -> its quantile in [0, 1] among all entries, ties sharing the mean rank; 0 for what is below them all."""
     ordered = torch.cat([value.flatten() for value in values]).sort().values
     steps = max(len(ordered) - 1, 1)
 
     def quantile(value: Tensor) -> Tensor:
         below = torch.searchsorted(ordered, value)
         upto = torch.searchsorted(ordered, value, right=True)
-        return (below + upto - 1).to(torch.promote_types(value.dtype, torch.float32)) / (2 * steps)
+        twice = (below + upto - 1).clamp_(min=0)
+        return twice.to(torch.promote_types(value.dtype, torch.float32)) / (2 * steps)
 
     return quantile
 
@@ -72,9 +73,12 @@ def keys(values: Tensor) -> Tensor:
     return bits(values).bitwise_right_shift_(SHIFT)
 
 
-def histogram(values: Sequence[Tensor]) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The quantiles of all entries as a table, float64, and value -> its row: mid-rank of those that share the row."""
-    counts = counted(values, keys, KEYS)
+def histogram(values: Sequence[Tensor], *, live: bool = False) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """The quantiles of all entries as a table, float64, and value -> its row: mid-rank of those that share the row.
+
+    `live` leaves the zeros out: the quantiles are then those among the other entries.
+    """
+    counts = counted(values, keys, KEYS, live=live)
     crowded = counts > counts.sum() / CROWDED
     crowded[0] = False  # zeros: the word vectors of absent words
     if not crowded.any() or all(value.dtype == torch.bfloat16 for value in values):  # whose keys are all its bits
@@ -88,15 +92,16 @@ def histogram(values: Sequence[Tensor]) -> tuple[Tensor, Callable[[Tensor], Tens
         below = whole.bitwise_and_((1 << SHIFT) - 1)
         return start.index_select(0, key) + below * crowded.index_select(0, key)
 
-    return mid_ranks(counted(values, row, int(width.sum()))), row
+    return mid_ranks(counted(values, row, int(width.sum()), live=live)), row
 
 
-def counted(values: Sequence[Tensor], row: Callable[[Tensor], Tensor], rows: int) -> Tensor:
-    """How many entries fall into each row."""
+def counted(values: Sequence[Tensor], row: Callable[[Tensor], Tensor], rows: int, *, live: bool) -> Tensor:
+    """How many entries fall into each row; with `live` none into the first, that of the zeros."""
     counts = torch.zeros(rows, dtype=torch.int64, device=values[0].device)
     for block in gathered(values):
         counts += torch.bincount(row(block), minlength=rows)
-    counts[0] += sum(value.numel() for value in values) - counts.sum()  # the entries of empty rows are zeros
+    zeros = sum(value.numel() for value in values) - counts.sum()  # the entries of empty rows
+    counts[0] = 0 if live else counts[0] + zeros
     return counts
 
 

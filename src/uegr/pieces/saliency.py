@@ -1,18 +1,22 @@
 """Selective update, the backward stage of UEGR and RoAST: which entries of the gradient are kept.
 
     s   = g * g                                     eq. 7, with the paper's batch approximation
-    s~  = quantile of s among all entries           `score="rank"`: alpha is then the share that is masked
+    s~  = quantile of s among the ranked entries    `score="rank"`: alpha is then the share of them that is masked
         | s / (max s - min s)                       `score="range"`: eq. 8 as printed
     p   = sigmoid(+2 beta (s~ - alpha))             `keep="salient"`: what the text and RoAST's code do
         | sigmoid(-2 beta (s~ - alpha))             `keep="printed"`: eq. 9's printed sign
+        | sigmoid(alpha - 2 beta s~)                `keep="algorithm"`: the brackets of algorithm 1, line 11
     g  <- m * g / p,  m ~ Bernoulli(p)              theorem 1: unbiased
+
+Ranked are all entries, or with `live` those whose gradient is not zero: the rows of words that a batch lacks fill the
+low ranks of an embedding matrix, and alpha is then not the share of the other entries that is masked.
 
 p is floored at 1e-3. Ranks are exact up to a million entries; above, they come from a histogram (pieces/quantile.py),
 p lies on a grid of 2^-16, and the division uses that p, so that the mean stays exactly g.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -20,7 +24,7 @@ from torch import Tensor
 from uegr.pieces.quantile import blocks, busy_rows, exact_quantile, histogram
 
 Score = Literal["rank", "range"]
-Keep = Literal["salient", "printed"]
+Keep = Literal["salient", "printed", "algorithm"]
 Probability = Callable[[Tensor], Tensor]  # |g| -> p, elementwise
 
 FLOOR = 1e-3
@@ -29,11 +33,11 @@ GRID = 1 << 16
 
 
 def check_selection(score: str, keep: str, alpha: float, beta: float) -> None:
-    """Refuse what is no selection."""
+    """Refuse names and numbers that do not describe a selection."""
     if score not in ("rank", "range"):
         raise ValueError(f"expected score to be rank or range, got {score!r}")
-    if keep not in ("salient", "printed"):
-        raise ValueError(f"expected keep to be salient or printed, got {keep!r}")
+    if keep not in get_args(Keep):
+        raise ValueError(f"expected keep to be one of {', '.join(get_args(Keep))}, got {keep!r}")
     if not 0 <= alpha <= 1:
         raise ValueError(f"expected 0 <= alpha <= 1, got {alpha}")
     if not beta >= 0:
@@ -46,21 +50,25 @@ def keep_probability(score: Tensor, keep: Keep, alpha: float, beta: float) -> Te
     >>> keep_probability(torch.tensor([0.9]), "salient", alpha=0.9, beta=10.0).item()
     0.5
     """
+    if keep == "algorithm":
+        return torch.sigmoid(alpha - 2 * beta * score).clamp(min=FLOOR)
     sign = 1 if keep == "salient" else -1
     return torch.sigmoid(sign * 2 * beta * (score - alpha)).clamp(min=FLOOR)
 
 
-def probability(values: Sequence[Tensor], *, score: Score, keep: Keep, alpha: float, beta: float) -> Probability:
-    """|g| -> p for gradients (or for the roots of summed squares), over all of them together."""
+def probability(
+    values: Sequence[Tensor], *, score: Score, keep: Keep, alpha: float, beta: float, live: bool = False
+) -> Probability:
+    """|g| -> p for gradients (or for the roots of summed squares), over all of them, or all `live` ones, together."""
     fine = sum(value.numel() for value in values) <= EXACT_UP_TO
     if score == "range":
-        low, high = extremes(values)
+        low, high = extremes([value[value != 0] for value in values] if live else values)
         root = max((high - low) ** 0.5, torch.finfo(torch.float32).tiny)  # squares of single precision underflow
         return lambda value: snapped(keep_probability(squared(value / root), keep, alpha, beta), fine)
     if fine:
-        quantile = exact_quantile([value.abs() for value in values])
+        quantile = exact_quantile([value[value != 0].abs() if live else value.abs() for value in values])
         return lambda value: keep_probability(quantile(value.abs()), keep, alpha, beta)
-    table, row = histogram(values)
+    table, row = histogram(values, live=live)
     grid = snapped(keep_probability(table, keep, alpha, beta), fine).float()
     return lambda value: grid.index_select(0, row(value))
 
@@ -78,7 +86,10 @@ def snapped(p: Tensor, fine: bool) -> Tensor:
 
 def extremes(values: Sequence[Tensor]) -> tuple[float, float]:
     """The smallest and the largest squared entry."""
-    lows, highs = zip(*(torch.aminmax(value.abs()) for value in values if value.numel()), strict=True)
+    found = [torch.aminmax(value.abs()) for value in values if value.numel()]
+    if not found:
+        return 0.0, 0.0
+    lows, highs = zip(*found, strict=True)
     return min(float(low) ** 2 for low in lows), max(float(high) ** 2 for high in highs)
 
 

@@ -1,5 +1,7 @@
 """The selective update as an edit of gradients: state across steps, random masks by seed and step.
 
+`live` ranks only the entries whose gradient is not zero (pieces/saliency.py).
+
 `refresh` says how often p is computed: from every step's own gradient (1, the paper), from the squared gradients summed
 over N steps (N), or over an epoch ("epoch", RoAST). Until the first window closes nothing is known, so nothing is
 masked. A mask is not a freeze: momentum and weight decay still move a masked weight, as in the papers.
@@ -27,7 +29,15 @@ class SelectiveUpdate:
     """Keeps an entry of the gradient with a probability that follows its saliency."""
 
     def __init__(
-        self, *, score: Score, keep: Keep, alpha: float, beta: float, rescale: Rescale = True, refresh: Refresh = 1
+        self,
+        *,
+        score: Score,
+        keep: Keep,
+        alpha: float,
+        beta: float,
+        live: bool = False,
+        rescale: Rescale = True,
+        refresh: Refresh = 1,
     ) -> None:
         check_selection(score, keep, alpha, beta)
         if refresh != "epoch" and not (isinstance(refresh, int) and refresh >= 1):
@@ -36,7 +46,7 @@ class SelectiveUpdate:
             raise ValueError(f"expected rescale to be true, false or 'update', got {rescale!r}")
         self.score: Score = score
         self.keep: Keep = keep
-        self.alpha, self.beta = alpha, beta
+        self.alpha, self.beta, self.live = alpha, beta, live
         self.rescale: Rescale = rescale
         self.refresh: Refresh = refresh
         self.needs_optimizer = rescale == "update"
@@ -84,7 +94,7 @@ class SelectiveUpdate:
 
     def probability(self, salient: list[Tensor]) -> Probability:
         """|g| -> p over all given tensors together."""
-        return probability(salient, score=self.score, keep=self.keep, alpha=self.alpha, beta=self.beta)
+        return probability(salient, score=self.score, keep=self.keep, alpha=self.alpha, beta=self.beta, live=self.live)
 
     def _salient(self, gradients: dict[str, Tensor], moment: Moment) -> dict[str, Tensor]:
         """What the saliency of this step is read from: tensors whose squares are s."""

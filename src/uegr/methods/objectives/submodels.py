@@ -2,6 +2,7 @@
 
     L = CE(x) + (1/K) sum_k CE_k(x + delta) + weight * D,   D the mean or the sum over pairs of D(P_l, P_k)
 
+`adversarial_reduction="sum"` leaves the 1/K out (UEGR's eq. 10).
 The clean pass is back-propagated once; its gradient gives delta. The K passes run in `split` pieces of the batch, by
 default K, so that a batch that fits in memory for vanilla fits here too; `split=1` is one forward. Same gradient.
 """
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 from uegr.methods.contract import Objective, Terms, labelled, predictions, task_loss
 from uegr.methods.fgm import Attack
 from uegr.methods.objectives.batchwise import batchwise
+from uegr.methods.objectives.child import OnLayers
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.divergence import Reduction, named, pairwise
 from uegr.pieces.dropout import AdaptiveDropout
@@ -42,24 +44,31 @@ class RegularizedAdversarial(Objective):
         dropout: AdaptiveDropout | None,
         epsilons: Sequence[float] | None = None,
         clean_dropout: str = "own",
+        adversarial_reduction: Reduction = "mean",
         split: int | None = None,
     ) -> None:
         if submodels < 1:
             raise ValueError(f"expected submodels >= 1, got {submodels}")
         if not weight >= 0:
             raise ValueError(f"expected a divergence weight >= 0, got {weight}")
+        if adversarial_reduction not in ("mean", "sum"):
+            raise ValueError(f"expected adversarial_reduction to be mean or sum, got {adversarial_reduction!r}")
         split = submodels if split is None else split
         if split < 1:
             raise ValueError(f"expected split >= 1, got {split}")
         pairwise(torch.zeros(2, 1, 2), named(divergence), reduction=reduction, pairs=pairs)  # refuses unknown names
         self.attack, self.dropout, self.clean_dropout = attack, dropout, clean_dropout
         self.submodels, self.split = submodels, split
+        self.times = 1 if adversarial_reduction == "mean" else submodels  # a mean over the passes' rows has the 1/K
+        self.layers: OnLayers | None = None  # the edit of the gradient, where it sees the encoder's layers only
         self.divergence, self.weight, self.reduction, self.pairs = named(divergence), weight, reduction, pairs
         self.epsilons = [check_epsilon(e) for e in epsilons] if epsilons is not None else [attack.epsilon] * submodels
         self.batchwise = batchwise(attack.norm, reduction if weight else "mean")
         self.yields, self.passes = 1 + split, (1 + submodels, 1 + submodels)
 
     def check(self, model: nn.Module) -> None:
+        if self.layers is not None:
+            self.layers.look(model)
         if self.dropout is not None:
             self.dropout.check(model)
         elif self.submodels > 1:
@@ -69,6 +78,8 @@ class RegularizedAdversarial(Objective):
         self.attack.moment = moment
 
     def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
+        if self.layers is not None:
+            self.layers.look(model)
         delta = zero_start(model, batch)
         with ExitStack() as clean:
             clean.enter_context(perturbed(model, delta, batch))
@@ -92,7 +103,7 @@ class RegularizedAdversarial(Objective):
     def adversarial(self, model: nn.Module, many: Batch, share: float) -> Terms:
         """The two terms of the K passes."""
         output = model(**many)
-        terms = {"adversarial": share * task_loss(output)}
+        terms = {"adversarial": self.times * share * task_loss(output)}
         if self.weight > 0 and self.submodels > 1:
             logits = predictions(model, output["logits"], many).unflatten(0, (self.submodels, -1))
             apart = pairwise(logits, self.divergence, reduction=self.reduction, pairs=self.pairs)
