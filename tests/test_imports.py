@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "uegr"
-BASE = {"errors", "files", "packages", "result", "statistics"}  # what every room but pieces may use
+BASE = {"errors", "files", "cache", "packages", "result", "statistics"}  # what every room but pieces may use
 ONE_RUN = {"methods", "pieces", "models", "data", "training", "evaluation", "attacks"}
 MAY_KNOW: dict[str, set[str]] = {
     "pieces": set(),
@@ -25,7 +25,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "errors": set(),
     "private": set(),  # a list that tests read
     "files": set(),
-    "packages": {"errors"},
+    "cache": set(),
+    "packages": {"errors", "cache"},
 }
 FRONT_DOORS = {"__init__", "__main__", "cli", "testing"}  # these know everything
 OUTSIDE_OF_PIECES = {"torch"}

@@ -127,7 +127,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     train = data.load("snippets").splits["train"]
     tokenizer = vocabulary(train)
-    rows = data.tokenized(train, tokenizer)
+    rows = models.tokenized(train, tokenizer)
     result = {name: compare(name, rows, tokenizer, options.rounds) for name in options.models or MINIMAL}
     if options.json:
         print(json.dumps({**result, "rounds": options.rounds, "threads": options.threads, "batch": BATCH}))

@@ -165,7 +165,7 @@ def method_of(name: str) -> Method:
 def snippets() -> tuple[Any, list[dict[str, torch.Tensor]]]:
     """Tokenised rows, and the batches that every contender sees."""
     loaded = models.load("minilm", labels=("negative", "positive"))
-    rows = data.tokenized(data.load("snippets").splits["train"], loaded.tokenizer).select(range(BATCH * BATCHES))
+    rows = models.tokenized(data.load("snippets").splits["train"], loaded.tokenizer).select(range(BATCH * BATCHES))
     collate = DataCollatorWithPadding(loaded.tokenizer)
     keys = ("input_ids", "attention_mask", "token_type_ids", "labels")
     parts = [[rows[i] for i in range(k * BATCH, (k + 1) * BATCH)] for k in range(BATCHES)]

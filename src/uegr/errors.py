@@ -1,5 +1,6 @@
 """What the user gave cannot be used: one line that says what was expected, what came, and the remedy."""
 
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -10,6 +11,15 @@ class InputError(ValueError):
 
 class TrainingWarning(UserWarning):
     """What the user should know about a training, but that stops nothing. The command line prints it as one line."""
+
+
+class DataWarning(UserWarning):
+    """Rows cut, leaked or left out. The command line prints it as one line."""
+
+
+def warn(message: str) -> None:
+    """Tell the user about the data, once per message and place; nothing stops."""
+    warnings.warn(message, DataWarning, stacklevel=3)
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

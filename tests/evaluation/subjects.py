@@ -9,8 +9,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.families import tiny
-from uegr.evaluation.batches import texts_of
 from uegr.evaluation.perturbation import Subject, checked_labels, surviving
+from uegr.models.texts import texts_of
 
 
 def tokenizer_for(model, special=True):

@@ -13,8 +13,8 @@ from uegr.data import Data
 from uegr.data.card import Card
 from uegr.errors import InputError
 from uegr.evaluation import evaluate, perspectives, probabilities, relative_improvement
-from uegr.evaluation.batches import labels_of, texts_of
 from uegr.evaluation.shift import held_out, meaning, other, shift
+from uegr.models.texts import labels_of, texts_of
 
 
 def data_of(rows, name="own", labels=("no", "yes"), split="test", **options):

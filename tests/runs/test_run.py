@@ -10,8 +10,8 @@ from datasets import Dataset
 
 from tests.models.families import tiny
 from tests.tiny_run import data_folder, model_folder, write_csv
-from uegr.evaluation.predict import probabilities
 from uegr.models import Loaded, load
+from uegr.models.texts import probabilities
 from uegr.runs.evaluate import Finished
 from uegr.runs.outcome import split_scores
 from uegr.runs.train import begun, train

@@ -12,9 +12,8 @@ from safetensors.torch import load_file
 from tests.runs.several_tasks import configuration, write_home
 from tests.tiny_run import data_folder, write_csv
 from uegr.errors import InputError
-from uegr.evaluation.batches import texts_of
-from uegr.evaluation.predict import probabilities
 from uegr.models.mtdnn import Task, loss_of
+from uegr.models.texts import probabilities, texts_of
 from uegr.runs import multitask, teachers
 from uegr.runs.evaluate import Finished
 from uegr.runs.train import train

@@ -273,8 +273,7 @@ def show_json(content: Any) -> None:
 def main() -> None:
     """The entry point: mistakes become one line, an interruption says how to go on."""
     collector.rare()
-    from uegr.data.warn import DataWarning
-    from uegr.errors import TrainingWarning
+    from uegr.errors import DataWarning, TrainingWarning
 
     warnings.filterwarnings("ignore")
     warnings.filterwarnings("always", category=DataWarning)

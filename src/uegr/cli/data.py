@@ -149,7 +149,7 @@ def quietly(name: str, options: dict[str, Any]) -> Data:
     """Load without the warning about leaks, which the check itself reports."""
     import warnings
 
-    from uegr.data.warn import DataWarning
+    from uegr.errors import DataWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)

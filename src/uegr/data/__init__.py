@@ -7,9 +7,8 @@
 from uegr.data.card import Card, Evaluation, cards, evaluation_sets
 from uegr.data.load import Data, load
 from uegr.data.sample import holdout, subsample
-from uegr.data.tokenization import tokenized
 from uegr.data.vocabulary import vocabulary
-from uegr.data.warn import DataWarning
+from uegr.errors import DataWarning
 
 __all__ = [
     "Card",
@@ -21,6 +20,5 @@ __all__ = [
     "holdout",
     "load",
     "subsample",
-    "tokenized",
     "vocabulary",
 ]

@@ -1,52 +1,18 @@
 """Rows as a memory-mapped Arrow file in the cache, written in pieces and named by content."""
 
-import json
-import os
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uegr.cache import data_folder, replacing
 from uegr.data.source import Row, Source
 from uegr.errors import InputError
-from uegr.packages import cache_folder
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
 VERSION = 1  # raise it when the same content would give other rows
 PIECE = 2_000  # rows that are in memory at a time
-
-
-def data_folder() -> Path:
-    """Where all of this is kept; everything in it can be deleted and comes back."""
-    folder = cache_folder() / "data"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to that becomes `path` at the end, and is gone if anything raises."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def remembered(key: str, compute: Callable[[], Any]) -> Any:
-    """A small JSON value by content key, computed once."""
-    path = data_folder() / "facts" / f"{key}.json"
-    if not path.exists():
-        value = compute()
-        with replacing(path) as partial:
-            partial.write_text(json.dumps(value), encoding="utf-8")
-    return json.loads(path.read_text("utf-8"))
 
 
 def dataset_of(source: Source, key: str, label: str | None, encode: Callable[[Row], Any] | None) -> "Dataset":

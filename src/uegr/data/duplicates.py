@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uegr.cache import data_folder, key_of, remembered, replacing
 from uegr.data import arrow
-from uegr.data.source import key_of
 from uegr.data.split import text_hash
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ class Shared:
 
 def text_hashes(dataset: "Dataset") -> np.ndarray:
     """The hash of every row's text, and pair, [rows] of uint64, remembered by content."""
-    path = arrow.data_folder() / "hashes" / f"{key_of('hashes', arrow.VERSION, dataset._fingerprint)}.npy"
+    path = data_folder() / "hashes" / f"{key_of('hashes', arrow.VERSION, dataset._fingerprint)}.npy"
     if not path.exists():
-        with arrow.replacing(path) as partial, partial.open("wb") as file:
+        with replacing(path) as partial, partial.open("wb") as file:
             np.save(file, hashed(dataset), allow_pickle=False)
     found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     return found
@@ -78,5 +78,5 @@ def leaks(splits: "dict[str, Dataset]") -> dict[str, Shared]:
         return {name: [leak.rows, leak.first] for name, leak in found.items() if leak.rows}
 
     key = key_of("leaks", arrow.VERSION, [(name, dataset._fingerprint) for name, dataset in splits.items()])
-    known = arrow.remembered(key, find)
+    known = remembered(key, find)
     return {name: Shared(rows, tuple((a, b) for a, b in first)) for name, (rows, first) in known.items()}

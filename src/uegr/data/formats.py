@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from uegr.data.arrow import PIECE, data_folder
+from uegr.cache import data_folder
+from uegr.data.arrow import PIECE
 from uegr.data.encoding import open_bytes, open_text
 from uegr.errors import InputError
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 from urllib.request import getproxies
 
-from uegr.data.arrow import PIECE, data_folder
-from uegr.data.source import Row, Source, key_of
+from uegr.cache import data_folder, key_of
+from uegr.data.arrow import PIECE
+from uegr.data.source import Row, Source
 from uegr.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from uegr.cache import key_of, remembered
 from uegr.data import arrow
 from uegr.data.card import Card
 from uegr.data.duplicates import leaks
 from uegr.data.labels import Labelling, Task, learn
 from uegr.data.local import Reading
 from uegr.data.resolve import Found, resolve
-from uegr.data.source import Source, key_of
-from uegr.data.warn import warn
-from uegr.errors import InputError
+from uegr.data.source import Source
+from uegr.errors import InputError, warn
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -130,7 +130,7 @@ def labelling_of(found: Found, labels: Iterable[str] | None, task: Task | None) 
         return Labelling(known)
     first = found.sources.get("train") or next(source for source in found.sources.values() if source.labelled)
     key = key_of("labels", arrow.VERSION, first.key, task)
-    names = arrow.remembered(key, lambda: learn(first, task).names)
+    names = remembered(key, lambda: learn(first, task).names)
     return Labelling(None if names is None else tuple(names))
 
 

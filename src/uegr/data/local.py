@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from uegr.cache import key_of, remembered
 from uegr.data import arrow, encoding
 from uegr.data.formats import Array, Delimited, Format, Lines, Parquet, delimiter_of, is_lines
-from uegr.data.source import Row, Source, key_of
+from uegr.data.source import Row, Source
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import digest
 
@@ -121,7 +122,7 @@ def with_quoting(layout: Delimited, content: str) -> Delimited:
         return not consistent(layout) and consistent(replace(layout, quoting="none"))
 
     key = key_of("quoting", arrow.VERSION, content, layout.encoding)
-    return replace(layout, quoting="none") if arrow.remembered(key, bare) else layout
+    return replace(layout, quoting="none") if remembered(key, bare) else layout
 
 
 @dataclass(frozen=True)

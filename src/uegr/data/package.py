@@ -5,8 +5,9 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from uegr.cache import key_of
 from uegr.data.card import Card, Member
-from uegr.data.source import Row, Source, key_of
+from uegr.data.source import Row, Source
 from uegr.errors import InputError
 from uegr.packages import digest, fetch
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from uegr.cache import key_of, remembered
 from uegr.data import arrow, hub
 from uegr.data.card import Card, names
 from uegr.data.card import card as read_card
 from uegr.data.local import Reading, columns_of, file_source, split_files, suffix_of
 from uegr.data.package import package_source
-from uegr.data.source import Source, key_of, signs, without
+from uegr.data.source import Source, signs, without
 from uegr.data.split import cut
 from uegr.errors import InputError, did_you_mean
 
@@ -130,7 +131,7 @@ def as_in_the_paper(card: Card, sources: dict[str, Source]) -> dict[str, Source]
     if len(pool) < len(card.paper.pool):
         raise InputError(f"the paper's split of {card.name} needs {' and '.join(card.paper.pool)}; not all are here")
     key = key_of("count", arrow.VERSION, [source.key for source in pool])
-    rows = arrow.remembered(key, lambda: sum(1 for source in pool for _ in source.read()))
+    rows = remembered(key, lambda: sum(1 for source in pool for _ in source.read()))
     share = min(1.0, rows / sum(card.splits[split] for split in card.paper.pool))
     sizes = {split: round(size * share) for split, size in card.paper.sizes.items()}
     rest = {split: source for split, source in sources.items() if split not in card.paper.pool}

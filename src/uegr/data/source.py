@@ -1,11 +1,10 @@
 """Rows on their way in: where they come from, and one row at a time, so that no file is ever held whole."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from uegr.cache import key_of
 from uegr.errors import InputError
 
 
@@ -35,15 +34,6 @@ class Source:
     def edited(self, edit: Callable[[Iterator[Row]], Iterator[Row]], why: Any) -> "Source":
         """The same source with its rows changed or left out by `edit`; `why` goes into the key."""
         return replace(self, key=key_of(self.key, why), read=lambda: edit(self.read()))
-
-
-def key_of(*parts: Any) -> str:
-    """A short name for content: equal for equal JSON, and for nothing else.
-
-    >>> key_of("a", {"b": 1, "c": 2}) == key_of("a", {"c": 2, "b": 1}) != key_of("a")
-    True
-    """
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def signs(source: Source, threshold: float) -> Source:

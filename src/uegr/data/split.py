@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from uegr.data.source import Row, Source, key_of
+from uegr.cache import key_of
+from uegr.data.source import Row, Source
 
 
 def normal(text: str, pair: str | None = None) -> str:

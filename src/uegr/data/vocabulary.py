@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
+from uegr.cache import data_folder, key_of
 from uegr.data import arrow
-from uegr.data.source import key_of
 from uegr.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def vocabulary(
         raise InputError(f"expected min_frequency >= 1 and max_size > {len(SPECIAL)}, got {min_frequency}, {max_size}")
     chosen = mode or usual_mode(train)
     key = key_of("vocabulary", VERSION, train._fingerprint, chosen, min_frequency, max_size)
-    folder = arrow.data_folder() / "vocabularies" / key
+    folder = data_folder() / "vocabularies" / key
     if not folder.exists():
         folder.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as box:

@@ -13,9 +13,9 @@ from uegr.evaluation.calibration import brier, calibration, expected_calibration
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
-from uegr.evaluation.predict import probabilities
 from uegr.evaluation.similarity import layer_similarity, linear_cka, weight_distance
 from uegr.evaluation.suite import evaluate, perspectives
+from uegr.models.texts import probabilities
 from uegr.statistics.improvement import relative_improvement
 from uegr.statistics.intervals import Figure
 from uegr.statistics.significance import holm, mcnemar, paired

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from uegr.errors import InputError
-from uegr.evaluation.batches import Progress, Rows, batches, evaluating, labels_of, texts_of
-from uegr.evaluation.predict import is_regression
+from uegr.models.texts import Progress, Rows, batches, evaluating, is_regression, labels_of, texts_of
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import zero_start
 from uegr.pieces.weights import gradients, moved, steepest, trainable

@@ -20,8 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from uegr.errors import InputError
-from uegr.evaluation.batches import Progress, Rows, Text, batches, evaluating, labels_of, texts_of
-from uegr.evaluation.predict import is_regression
+from uegr.models.texts import Progress, Rows, Text, batches, evaluating, is_regression, labels_of, texts_of
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import Norm, check_norm, project, unit, zero_start

@@ -14,10 +14,9 @@ from torch import nn
 
 from uegr.data import Data, cards, load, subsample
 from uegr.errors import InputError
-from uegr.evaluation.batches import Progress, Rows, labels_of, texts_of
 from uegr.evaluation.calibration import calibration_error
 from uegr.evaluation.metrics import measure
-from uegr.evaluation.predict import probabilities
+from uegr.models.texts import Progress, Rows, labels_of, probabilities, texts_of
 from uegr.statistics.intervals import Figure, share_of
 
 

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from uegr.errors import InputError
-from uegr.evaluation.batches import Progress, Text, batches, evaluating
+from uegr.models.texts import Progress, Text, batches, evaluating
 from uegr.pieces.embedding import Batch, token_mask, unwrapped
 from uegr.statistics.intervals import NORMAL_95, Figure
 

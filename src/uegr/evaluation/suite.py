@@ -15,14 +15,13 @@ from uegr.data import Data, evaluation_sets, load
 from uegr.errors import InputError, did_you_mean
 from uegr.evaluation.anomaly import anomaly as detection
 from uegr.evaluation.anomaly import confidence
-from uegr.evaluation.batches import Progress, Rows, labels_of, texts_of
 from uegr.evaluation.calibration import calibration
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import measure
 from uegr.evaluation.perturbation import EPSILONS, Search, Subject, checked_labels, point, surviving
-from uegr.evaluation.predict import probabilities
 from uegr.evaluation.shift import Other, held_out, other, pooled, shift
 from uegr.evaluation.similarity import layer_similarity, weight_distance
+from uegr.models.texts import Progress, Rows, labels_of, probabilities, texts_of
 from uegr.pieces.embedding import unwrapped
 from uegr.statistics.intervals import Figure, mean
 

@@ -15,14 +15,19 @@ from uegr.models.huggingface import Loaded, load
 
 if TYPE_CHECKING:
     from uegr.models.architectures import build as build
+    from uegr.models.tokens import tokenized as tokenized
 
-__all__ = ["DEFAULT", "Card", "Loaded", "Source", "build", "cards", "fetch", "load"]
+__all__ = ["DEFAULT", "Card", "Loaded", "Source", "build", "cards", "fetch", "load", "tokenized"]
 
 
 def __getattr__(name: str) -> Any:
-    """`build` defines torch modules, so it is imported when it is asked for."""
+    """What needs torch is imported when it is asked for."""
     if name == "build":
         from uegr.models.architectures import build
 
         return build
+    if name == "tokenized":
+        from uegr.models.tokens import tokenized
+
+        return tokenized
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,9 +17,9 @@ from typing import Any
 from filelock import FileLock
 
 from uegr import packages
+from uegr.cache import cache_folder
 from uegr.errors import InputError
 from uegr.models.card import Card, Source, card
-from uegr.packages import cache_folder
 
 FIRST = "embeddings.word_embeddings.weight"  # what comes before it is the exporter's prefix
 Notice = Callable[[str, int, int], None]  # what happens now, and which of how many steps it is

@@ -17,8 +17,9 @@ from typing import BinaryIO
 import numpy as np
 import yaml
 
+from uegr.cache import cache_folder
 from uegr.errors import InputError, did_you_mean
-from uegr.packages import PackageSource, cache_folder, fetch
+from uegr.packages import PackageSource, fetch
 
 Vector = tuple[str, np.ndarray]
 WORD_LIMIT = 1000  # bytes; a longer "word" means that the file is something else

@@ -7,7 +7,7 @@ from typing import Any
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
-from uegr.evaluation.batches import labels_of, texts_of
+from uegr.models.texts import labels_of, texts_of
 from uegr.runs import folder as store
 from uegr.runs import model_card, multitask
 from uegr.runs.evaluate import Finished, held_out

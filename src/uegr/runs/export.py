@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from uegr.errors import InputError
-from uegr.evaluation.batches import Text, batches, evaluating, texts_of
-from uegr.evaluation.predict import scores
+from uegr.models.texts import Text, batches, evaluating, scores, texts_of
 from uegr.runs.evaluate import Finished, held_out
 
 TEXTS, TOLERANCE, BATCH = 100, 1e-4, 16

@@ -45,7 +45,7 @@ def final_model(config: RunConfig, folder: Path, model: Any) -> Any:
 def split_scores(data: Data, split: str, loaded: Any, config: RunConfig) -> dict[str, Any]:
     """The task metrics on one split with the rows they rest on."""
     from uegr.evaluation.metrics import score
-    from uegr.evaluation.predict import probabilities
+    from uegr.models.texts import probabilities
 
     rows = data.splits[split]
     if "label" not in rows.column_names:

@@ -8,9 +8,8 @@ from typing import Any
 
 from uegr import data as data_room
 from uegr.errors import InputError
-from uegr.evaluation.batches import texts_of
-from uegr.evaluation.predict import probabilities
 from uegr.files import write_text
+from uegr.models.texts import probabilities, texts_of
 from uegr.runs import multitask
 from uegr.runs.evaluate import Finished
 

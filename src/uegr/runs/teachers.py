@@ -80,8 +80,7 @@ def with_answers(
 
 def answers(teachers: Teachers, folder: Path, sets: dict[str, Data], quiet: bool) -> dict[str, np.ndarray]:
     """Each teacher's probabilities or values, (rows, outputs), kept in the run's folder until it is done."""
-    from uegr.evaluation.batches import texts_of
-    from uegr.evaluation.predict import probabilities
+    from uegr.models.texts import probabilities, texts_of
     from uegr.training.callbacks import progress_bar
 
     path = folder / store.ANSWERS

@@ -12,8 +12,7 @@ import torch
 
 from uegr import data as data_room
 from uegr.data import Data
-from uegr.data.warn import warn
-from uegr.errors import InputError
+from uegr.errors import InputError, warn
 from uegr.runs import augment
 from uegr.runs import folder as store
 from uegr.runs.outcome import final_model, keep, machine, save, split_scores
@@ -76,10 +75,10 @@ def refuse(config: RunConfig, loaded: Any) -> None:
 
 def tokenised_splits(config: RunConfig, data: Data, loaded: Any) -> tuple[Any, Any]:
     """The training and the validation rows as token ids."""
+    from uegr.models.tokens import tokenized
+
     names = ("train", data.validation or "validation")
-    train, validation = (
-        data_room.tokenized(data.splits[name], loaded.tokenizer, config.training.max_length) for name in names
-    )
+    train, validation = (tokenized(data.splits[name], loaded.tokenizer, config.training.max_length) for name in names)
     return train, validation
 
 

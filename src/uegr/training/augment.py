@@ -22,9 +22,10 @@ import torch
 from transformers import TrainerCallback
 
 from uegr.attacks import Example, Outcome, Surface, Victim, attack
-from uegr.data.tokenization import encoded, length_limit
 from uegr.errors import InputError
 from uegr.files import write_text
+from uegr.models.texts import length_limit
+from uegr.models.tokens import encoded
 from uegr.pieces.embedding import unwrapped
 
 BLOCK = 64  # rows attacked together: full batches for the model, and not much to do again after an interruption

@@ -1,4 +1,4 @@
-"""Texts to token ids, in pieces, kept in the cache by content so that a second run starts at once."""
+"""The token ids of a training's rows, made by the rules of models/texts.py and kept in the cache by content."""
 
 import hashlib
 import json
@@ -8,16 +8,14 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from uegr.data import arrow
-from uegr.data.source import key_of
-from uegr.data.warn import warn
-from uegr.errors import InputError
+from uegr.cache import data_folder, key_of, remembered
+from uegr.errors import warn
+from uegr.models.texts import encode, length_limit
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-VERSION = 1
-BOUNDLESS = 1_000_000  # transformers says "no limit" with a very large number
+VERSION = 2  # raise it when the same rows would give other token ids
 
 
 def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None) -> "Dataset":
@@ -28,7 +26,7 @@ def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None)
     """
     limit = length_limit(tokenizer, max_length)
     key = key_of("tokens", VERSION, dataset._fingerprint, tokenizer_key(tokenizer), limit)
-    path = arrow.data_folder() / "tokens" / f"{key}.arrow"
+    path = data_folder() / "tokens" / f"{key}.arrow"
     path.parent.mkdir(exist_ok=True)
     with progress_in_a_terminal():
         tokens = dataset.map(
@@ -59,19 +57,8 @@ def progress_in_a_terminal() -> Iterator[None]:
         datasets.enable_progress_bars()
 
 
-def length_limit(tokenizer: Any, max_length: int | None) -> int | None:
-    """The smaller of what is asked for and what the model can take."""
-    own = tokenizer.model_max_length
-    bounds = [bound for bound in (max_length, own if own < BOUNDLESS else None) if bound is not None]
-    limit = min(bounds, default=None)
-    least = tokenizer.num_special_tokens_to_add(pair=True) + 1
-    if limit is not None and limit < least:
-        raise InputError(f"expected max_length of at least {least}, got {limit}: special tokens fill the row")
-    return limit
-
-
 def tokenizer_key(tokenizer: Any) -> str:
-    """A name for what the tokenizer does; the padding and truncation of its last call are no part of that."""
+    """A name for what the tokenizer does; the padding and truncation of its last call do not count."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is not None:
         digest = fast_digest(fast.to_str())
@@ -93,28 +80,15 @@ def state_digest(state: dict[str, Any]) -> str:
 
 
 def encoded(batch: dict[str, list[Any]], tokenizer: Any, limit: int | None) -> dict[str, list[Any]]:
-    """One piece; `cut` says which rows lost tokens."""
+    """The columns of some rows of `text`, maybe `pair`, maybe `label`; `cut` says which rows lost tokens."""
     texts = (batch["text"], batch["pair"]) if "pair" in batch else (batch["text"],)
-    columns = tokenizer(*texts, truncation=limit is not None, max_length=limit, padding=False)
-    result = never_empty(dict(columns), tokenizer.unk_token_id)
+    columns = encode(tokenizer, texts, limit)
+    result = dict(columns)
     result["length"] = [len(ids) for ids in result["input_ids"]]
     result["cut"] = cuts(columns, texts, tokenizer, limit, result["length"])
     if "label" in batch:
         result["labels"] = batch["label"]
     return result
-
-
-def never_empty(columns: dict[str, list[Any]], unknown: int | None) -> dict[str, list[Any]]:
-    """A text of nothing is one unknown word: no model has to take a row of no tokens.
-
-    >>> never_empty({"input_ids": [[5, 6], []], "attention_mask": [[1, 1], []]}, 1)
-    {'input_ids': [[5, 6], [1]], 'attention_mask': [[1, 1], [1]]}
-    """
-    for row, ids in enumerate(columns["input_ids"]):
-        if not ids and unknown is not None:
-            for name, values in columns.items():
-                values[row] = [{"input_ids": unknown, "attention_mask": 1}.get(name, 0)]
-    return columns
 
 
 def cuts(
@@ -139,7 +113,7 @@ def report_cuts(key: str, tokens: "Dataset", limit: int | None) -> None:
     def count() -> int:
         return sum(sum(batch["cut"]) for batch in tokens.select_columns(["cut"]).iter(batch_size=10_000))
 
-    cut = arrow.remembered(key_of("cut", key), count)
+    cut = remembered(key_of("cut", key), count)
     if cut:
         share = 100 * cut / len(tokens)
         warn(f"{cut:,} of {len(tokens):,} rows ({share:.1f}%) are longer than {limit} tokens and are cut there")
