@@ -33,25 +33,6 @@ def test_equals_one_text_at_a_time(tokens, pairs):
     assert found.shape == (22, 3)
 
 
-def test_padding_on_the_tokenizers_side():
-    made = tokenizer()
-    one = Victim(bert(), made)
-    try:
-        made.padding_side = "left"
-        assert one.padded("input_ids", [[5, 6], [7]]).tolist() == [[5, 6], [0, 7]]
-        made.padding_side = "right"
-        assert one.padded("input_ids", [[5, 6], [7]]).tolist() == [[5, 6], [7, 0]]
-    finally:
-        made.padding_side = "right"
-
-
-def test_bound_on_tokens_and_order():
-    one = Victim(bert(), tokenizer(), tokens=10)
-    lengths = np.array([3, 9, 4, 5, 5])
-    batches = [batch.tolist() for batch in one.divided(np.argsort(-lengths, kind="stable"), lengths)]
-    assert batches == [[1], [3, 4], [2, 0]]
-
-
 def test_modes_are_restored_even_after_a_failure():
     model = BertForSequenceClassification(bert().config).double()
     model.train()
@@ -72,9 +53,12 @@ def test_long_texts_are_truncated_to_the_model():
     assert np.allclose(victim()([long])[0], Victim(bert(), tokenizer(), max_length=64)([long])[0])
 
 
-def test_regression_is_refused():
+def test_what_has_no_single_label_is_refused():
     config = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, num_labels=1)
     with pytest.raises(InputError, match="at least 2 labels"):
+        Victim(BertForSequenceClassification(config), tokenizer())
+    config.num_labels, config.problem_type = 2, "multi_label_classification"
+    with pytest.raises(InputError, match="one label per text"):
         Victim(BertForSequenceClassification(config), tokenizer())
 
 

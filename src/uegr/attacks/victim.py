@@ -28,6 +28,8 @@ class Victim:
     def __init__(self, model: Any, tokenizer: Any, *, tokens: int | None = None, max_length: int | None = None) -> None:
         if is_regression(model):
             raise InputError("expected a classifier with at least 2 labels to attack, got a regression model")
+        if model.config.problem_type == "multi_label_classification":
+            raise InputError("expected a classifier with one label per text to attack, got a multi-label model")
         self.model, self.tokenizer = model, tokenizer
         self.tokens = tokens or (2048 if device_of(model).type == "cpu" else 16_384)
         self.max_length = length_limit(tokenizer, max_length)

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.evaluation.subjects import some_texts, subject
 from uegr.errors import InputError
-from uegr.evaluation import probabilities
+from uegr.models.texts import accepted, batches, divided, padded, probabilities
 
 
 def one_by_one(model, tokenizer, texts):
@@ -26,9 +28,7 @@ def test_equals_one_text_at_a_time(family):
 
 
 def test_pairs_and_windows(monkeypatch):
-    from uegr.evaluation import batches
-
-    monkeypatch.setattr(batches, "WINDOW", 10)
+    monkeypatch.setattr("uegr.models.texts.WINDOW", 10)
     model, tokenizer = subject(dtype=torch.float64)
     pairs = list(zip(some_texts(23), some_texts(23, seed=5), strict=True))
     found = probabilities(model, tokenizer, pairs, batch_size=4)
@@ -102,3 +102,47 @@ def test_a_mixture_of_texts_and_pairs_is_refused():
     model, tokenizer = subject()
     with pytest.raises(InputError, match="mixture"):
         probabilities(model, tokenizer, ["w5", ("w6", "w7")])
+
+
+def test_padding_on_the_tokenizers_side():
+    _, tokenizer = subject()
+    columns = {"input_ids": [[5, 6], [7]], "attention_mask": [[1, 1], [1]]}
+    pad = tokenizer.pad_token_id
+    for side, ids, mask in (("left", [pad, 7], [0, 1]), ("right", [7, pad], [1, 0])):
+        tokenizer.padding_side = side
+        found = padded(tokenizer, columns)
+        assert found["input_ids"].tolist() == [[5, 6], ids]
+        assert found["attention_mask"].tolist() == [[1, 1], mask]
+
+
+def test_a_tokenizer_without_a_padding_token_may_not_need_one():
+    _, tokenizer = subject()
+    tokenizer.pad_token = None
+    assert padded(tokenizer, {"input_ids": [[5, 6], [7, 8]]})["input_ids"].tolist() == [[5, 6], [7, 8]]
+    with pytest.raises(InputError, match="expected a tokenizer with a padding token"):
+        padded(tokenizer, {"input_ids": [[5, 6], [7]]})
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(1, 9), st.none() | st.integers(1, 100))
+def test_batches_are_full_within_their_bounds_and_hold_every_row_once(lengths, most, tokens):
+    found = list(divided(np.array(lengths), most, tokens))
+    assert sorted(np.concatenate(found).tolist()) == list(range(len(lengths)))
+    for rows in found:
+        size = len(rows) * max(lengths[row] for row in rows)
+        assert len(rows) <= most
+        assert tokens is None or size <= tokens or len(rows) == 1
+    assert [lengths[row] for row in np.concatenate(found)] == sorted(lengths, reverse=True)
+
+
+def test_in_their_order_where_nothing_is_sorted():
+    model, tokenizer = subject()
+    found = [rows.tolist() for rows, _ in batches(model, tokenizer, some_texts(7), batch_size=3, sort=False)]
+    assert found == [[0, 1, 2], [3, 4, 5], [6]]
+
+
+def test_a_wrapper_that_names_no_input_takes_all():
+    model, _ = subject("distilbert")
+    wrapper = torch.nn.Module()
+    wrapper.forward = lambda **named: model(**named)
+    assert [accepted(model)(name) for name in ("input_ids", "token_type_ids")] == [True, False]
+    assert accepted(wrapper)("token_type_ids")
