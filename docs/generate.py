@@ -14,9 +14,10 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
-from uegr.cli.listings import measured, method_entry, times
+from uegr.cli.listings import times
 from uegr.files import write_text
 from uegr.methods import METHODS
+from uegr.methods.entries import entry, measured
 
 FOLDER = Path(__file__).parent / "methods"
 NOTE = "<!-- Written by docs/generate.py from src/uegr/methods; change it there. -->"
@@ -25,9 +26,9 @@ NOTE = "<!-- Written by docs/generate.py from src/uegr/methods; change it there.
 def pages() -> dict[str, str]:
     """File name -> its text, for every method and the index."""
     record = measured()
-    entries = [method_entry(name, factory, record) for name, factory in METHODS.items()]
+    entries = [entry(name, factory, record) for name, factory in METHODS.items()]
     return {"README.md": index(entries, record)} | {
-        f"{entry['name']}.md": page(entry, METHODS[entry["name"]], record) for entry in entries
+        f"{one['name']}.md": page(one, METHODS[one["name"]], record) for one in entries
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.doc_pages import ROOT, anchors, every_page, links, read, written
 from uegr.cli import listings
 from uegr.methods import METHODS
+from uegr.methods import entries as method_entries
 
 
 def test_a_page_is_taken_apart() -> None:
@@ -77,7 +78,7 @@ def test_markdown_reads_plain_text_as_it_is(generate: Any) -> None:
 
 
 def test_the_list_of_methods_has_source_passes_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listings, "measured", lambda: RECORD)
+    monkeypatch.setattr(method_entries, "measured", lambda: RECORD)
     entries = {entry["name"]: entry for entry in json.loads(json.dumps(listings.methods()))}
     keys = {"name", "summary", "source", "forward_passes", "backward_passes", "cost", "options"}
     assert all(set(entry) == keys for entry in entries.values())
@@ -87,7 +88,7 @@ def test_the_list_of_methods_has_source_passes_and_cost(monkeypatch: pytest.Monk
 
 
 def test_recorded_costs_are_of_the_methods_as_they_are() -> None:
-    record = listings.measured()
+    record = method_entries.measured()
     for name, passes in record.get("passes", {}).items():
         if name in METHODS:
             assert tuple(passes) == METHODS[name]().objective.passes, f"{name}: run step_cost.py --record again"

@@ -26,7 +26,6 @@ from uegr.training.config import parsed, read_config
 
 @cache
 def program() -> Any:
-    cli.mount()
     return typer.main.get_command(cli.app)
 
 

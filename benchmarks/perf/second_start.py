@@ -29,10 +29,10 @@ UNCOLLECTED = "import gc; gc.disable()" + IMPORTS
 TORCH = "import os, torch; os._exit(0)"
 TRAINING = """
 import os
-from uegr import cli
+from uegr.cli import program
 
-def mount(mount=cli.mount):
-    mount()
+def settled(quieten=program.quieten):
+    quieten()
     from uegr.runs import train as run
     run.fitted = stopped(run.fitted)
 
@@ -42,8 +42,8 @@ def stopped(fitted):
         fitted(trainer, *rest)
     return until_the_first_step
 
-cli.mount = mount  # called when the command line has made its settings, and before its own imports
-cli.main()
+program.quieten = settled  # called when the command line has made its settings, before a command imports
+program.main()
 """
 
 

@@ -91,12 +91,12 @@ def test_an_unlabelled_test_split_stays_unlabelled_beside_a_labelled_training_sp
 
 def test_fractions_become_numbers_or_names_when_asked(folder):
     place = folder(train=["a,1", "b,0.5", "c,-2e-1"])
-    data = load(place, task="regression")
+    data = load(place, kind="regression")
     assert (data.task, data.labels, data.metrics) == ("regression", None, ("pearson", "spearman"))
     assert data.splits["train"]["label"][:] == [1.0, 0.5, -0.2]
-    assert load(place, task="classification").labels == ("-2e-1", "0.5", "1")
+    assert load(place, kind="classification").labels == ("-2e-1", "0.5", "1")
     with pytest.raises(InputError, match=r"line 3: expected a finite number as label, got 'inf'"):
-        load(folder(train=["a,1", "b,inf"]), task="regression")
+        load(folder(train=["a,1", "b,inf"]), kind="regression")
 
 
 def test_the_labels_a_model_knows_decide(folder):

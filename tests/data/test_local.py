@@ -151,7 +151,7 @@ TRUNCATED = gzip.compress(b"text,label\n" + b"".join(b"%d some text,%d\n" % (i *
             json_lines({"text": "a", "label": True}, {"text": "b", "label": 3}),
             "mix true/false (line 1: True)",
         ),
-        ("x.csv", "text,label\na,1\nb,0.5\n", "line 3: the label '0.5' is a fraction; say task='regression'"),
+        ("x.csv", "text,label\na,1\nb,0.5\n", "line 3: the label '0.5' is a fraction; use kind='regression'"),
         ("x.csv.gz", TRUNCATED, "x.csv.gz is a truncated or damaged gzip file"),
         ("x.csv.gz", b"text,label\n", "x.csv.gz is not gzip although it is called .gz"),
         ("x.csv", "text,label\na,b,c\n", "line 2: expected 2 fields as in the header, got 3"),

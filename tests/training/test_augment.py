@@ -253,7 +253,7 @@ def test_pairs_change_on_one_side(home, tmp_path):
 def test_regression_is_refused_and_nothing_is_written(home, tmp_path):
     rows = [(text, str(number / 7)) for number, (text, _) in enumerate(sentences(40))]
     file = write_csv(tmp_path / "rated.csv", rows)
-    flags = {"dataset.name": str(file), "dataset.task": "regression"}
+    flags = {"dataset.name": str(file), "dataset.kind": "regression"}
     with pytest.raises(InputError, match=r"augment: expected data with labels to flip, got the regression") as caught:
         train(configured(home, **flags), tmp_path / "run", quiet=True)
     assert "\n" not in str(caught.value)

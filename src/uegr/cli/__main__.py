@@ -1,6 +1,6 @@
 """`python -m uegr.cli`: the command line, where the script is not on the path."""
 
-from uegr.cli import main
+from uegr.cli.program import main
 
 if __name__ == "__main__":
     main()

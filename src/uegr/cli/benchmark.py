@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr.cli.options import Json, Quiet
+from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
 GRID = "grid.yaml"
@@ -24,34 +26,39 @@ class Backend(StrEnum):
 def benchmark(
     file: Annotated[Path, typer.Argument(help="A grid, such as benchmarks/quick.yaml.")],
     scale: Annotated[
-        str | None, typer.Option(help="smoke, laptop or full; default: laptop, where there is one.")
+        str | None, typer.Option(help="smoke, laptop or full; default: laptop, if the grid has it.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder; default: runs/FILE-SCALE.")] = None,
     backend: Annotated[Backend, typer.Option(help="This machine, or a Ray cluster.")] = Backend.local,
-    address: Annotated[str | None, typer.Option(help="Of the Ray cluster; auto finds one that runs here.")] = None,
-    workers: Annotated[int, typer.Option(help="Cells at the same time on this machine.", min=1)] = 1,
-    cpus: Annotated[float, typer.Option(help="Processors a cell, for Ray.", min=0)] = 1,
-    gpus: Annotated[float, typer.Option(help="GPUs a cell, for Ray; 0.5 puts two cells on one.", min=0)] = 0,
-    only: Annotated[str | None, typer.Option(help="Cells whose name has this, or fits a pattern as *uegr*.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="The address of the Ray cluster; auto finds one on this machine.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Cells to run at the same time on this machine.", min=1)] = 1,
+    cpus: Annotated[float, typer.Option(help="Processors per cell, for Ray.", min=0)] = 1,
+    gpus: Annotated[float, typer.Option(help="GPUs per cell, for Ray; 0.5 puts two cells on one GPU.", min=0)] = 0,
+    only: Annotated[
+        str | None,
+        typer.Option(help="Only cells whose name contains this, or matches a pattern such as *uegr*; default: all."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells and run nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
-    """Run a grid of methods, models, data sets and seeds: what is done is skipped, what failed is tried again."""
+    """Run a grid of methods, models, data sets and seeds: skip what is done, retry what failed."""
     from uegr.benchmark.cells import Work
     from uegr.benchmark.grid import read_grid
     from uegr.benchmark.live import Board
     from uegr.benchmark.plan import cells_of
 
     if address is not None and backend is not Backend.ray:
-        raise InputError("--address is for --backend ray; leave it out, or say both")
+        raise InputError("--address needs --backend ray; leave it out, or use both")
     grid = read_grid(file, scale)
     cells = cells_of(grid)
     root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))
     work = Work(root.resolve(), time.time(), shlex.join(["uegr", *sys.argv[1:]]))
     chosen = [cell for cell in cells if only is None or cell.fits(only)]
     if not chosen:
-        raise InputError(f"no cell of {file.name} fits {only!r}; --dry-run shows their names")
+        raise InputError(f"no cell of {file.name} matches {only!r}; --dry-run shows the names")
     board = Board(work, chosen)
     if not dry_run:
         write_grid(work.root, grid, cells)
@@ -119,7 +126,7 @@ def end(board: Any, title: str, workers: int, dry_run: bool, as_json: bool, old:
     failed = [row for row in rows if row["state"] == "failed"]
     if as_json:
         content = {"title": title, "output": str(board.work.root), "cells": rows, "expected_seconds": expected}
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        print_json(content)
     else:
         console = Console()
         console.print(Text(title, style="bold"), table(rows, expected))

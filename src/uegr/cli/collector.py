@@ -1,7 +1,7 @@
-"""Python's garbage collector: rare while the libraries are imported, usual while a model is trained.
+"""Python's garbage collector: it runs rarely while libraries are imported, and as usual while a model is trained.
 
-Importing torch, datasets and transformers makes a million objects that stay. To look through them again and again takes
-a sixth of the time of the imports and finds nothing.
+Importing torch, datasets and transformers makes a million objects that stay. Searching them again and again takes a
+sixth of the time of the imports and finds nothing.
 """
 
 import gc
@@ -12,13 +12,13 @@ USUAL = gc.get_threshold()
 
 
 def rare() -> None:
-    """For a process of our own: objects that live long are looked through no more."""
+    """For a process of our own: long-lived objects are no longer searched."""
     gc.set_threshold(1_000_000, 30, 100)
 
 
 @contextmanager
 def usual() -> Iterator[None]:
-    """Collections as often as Python means them to be, but only among objects that are made in here."""
+    """Collect as often as Python does by default, but only objects that are made inside the block."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*USUAL)

@@ -1,44 +1,38 @@
-"""`uegr data list|show|check|stats`."""
+"""`uegr data list|show|check|stats`: look at data sets."""
 
-import json
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from uegr.data.card import Card, cards
-from uegr.data.load import Data, load
-from uegr.data.resolve import card_files
-from uegr.errors import InputError
+from uegr.cli.groups import with_groups
+from uegr.cli.options import FILES, LABELS, Json
+from uegr.cli.printing import print_json
 
-app = typer.Typer(no_args_is_help=True, help="Data sets: which there are, what is in them, what is wrong with them.")
+if TYPE_CHECKING:
+    from uegr.data.card import Card
+    from uegr.data.load import Data
 
-Name = Annotated[str, typer.Argument(help="A data set's name, a file, or a folder.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; none: all that are here.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON array instead of a table.")]
-Split = Annotated[str | None, typer.Option(help="Only this split.")]
-TextColumn = Annotated[str | None, typer.Option(help="The column of the text; detected otherwise.")]
-PairColumn = Annotated[str | None, typer.Option(help="The column of the second text of a pair.")]
-LabelColumn = Annotated[str | None, typer.Option(help="The column of the label; detected otherwise.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a csv file; detected otherwise.")]
-Quoting = Annotated[str | None, typer.Option(help="standard, or none if quotes are ordinary characters.")]
-Encoding = Annotated[str | None, typer.Option(help="Such as utf-16 or gb18030; UTF-8 and marked files are detected.")]
-Task = Annotated[str | None, typer.Option(help="classification or regression, where the labels leave it open.")]
-PaperSplit = Annotated[bool, typer.Option(help="The split that the papers use, where the card knows one.")]
+app = typer.Typer(no_args_is_help=True, help="Look at data sets: list, show, check, stats.")
 
-
-def one_of(value: str | None, flag: str, *choices: str) -> Any:
-    if value is not None and value not in choices:
-        raise InputError(f"expected {flag} {' or '.join(choices)}, got {value!r}")
-    return value
+Reading = dict[str, Any]  # options of `uegr.data.load`
+Name = Annotated[str, typer.Argument(help="A data set, a file or a folder.")]
+Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; default: all on this machine.")]
+Split = Annotated[str | None, typer.Option(help="Only this split; default: all.")]
 
 
 @app.command("list")
-def list_(as_json: AsJson = False) -> None:
-    """The data sets that have a card, and where each can come from on this machine."""
+def list_(as_json: Json = False) -> None:
+    """List the data sets that have a card, and where each can come from on this machine."""
+    from uegr.data.card import cards
+
     if as_json:
-        typer.echo(json.dumps([summary(card) for card in cards().values()], ensure_ascii=False, indent=1))
-        return
+        print_json([summary(card) for card in cards().values()])
+    else:
+        print_cards(list(cards().values()))
+
+
+def print_cards(cards: "list[Card]") -> None:
+    """A table, with languages and titles where the terminal is wide."""
     from rich.console import Console
     from rich.table import Table
 
@@ -47,15 +41,17 @@ def list_(as_json: AsJson = False) -> None:
     table = Table(box=None, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=column != "title")
-    for card in cards().values():
+    for card in cards:
         sizes = " / ".join(f"{size:,}" for size in card.splits.values())
         labels = "number" if card.label_names is None else str(len(card.label_names))
         table.add_row(*[card.name, sizes, labels, origin(card), card.language, card.title][: len(columns)])
     console.print(table)
 
 
-def origin(card: Card) -> str:
+def origin(card: "Card") -> str:
     """Where the rows would come from now."""
+    from uegr.data.resolve import card_files
+
     if card.where.package:
         return "package"
     if card_files(card):
@@ -63,123 +59,92 @@ def origin(card: Card) -> str:
     return "hub" if card.where.hub else "not here"
 
 
-def summary(card: Card) -> dict[str, Any]:
-    return {**card.model_dump(mode="json", exclude={"where"}), "task": card.task, "from": origin(card)}
+def summary(card: "Card") -> dict[str, Any]:
+    """A card as JSON, with where its rows would come from."""
+    return {**card.model_dump(mode="json", exclude={"where"}), "kind": card.task, "from": origin(card)}
 
 
 @app.command()
+@with_groups(files=FILES, labels=LABELS)
 def show(
     name: Name,
+    files: Reading,
+    labels: Reading,
     split: Split = None,
-    rows: Annotated[int, typer.Option(min=0, help="How many rows of each split.")] = 5,
-    as_json: AsJson = False,
-    text_column: TextColumn = None,
-    pair_column: PairColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoting: Quoting = None,
-    encoding: Encoding = None,
-    task: Task = None,
-    paper_split: PaperSplit = False,
+    rows: Annotated[int, typer.Option(min=0, help="How many rows per split.")] = 5,
+    as_json: Json = False,
 ) -> None:
-    """The first rows of a data set and the balance of its labels."""
+    """Show the first rows of a data set and the balance of its labels."""
+    from uegr.data.load import load
     from uegr.data.show import example_rows, print_data
 
-    options = column_options(text_column, pair_column, label_column, delimiter, quoting, encoding, task)
-    data = load(name, splits=[split] if split else None, paper_split=paper_split, **options)
+    data = load(name, splits=[split] if split else None, **files, **labels)
     if as_json:
-        typer.echo(json.dumps(example_rows(data, rows), ensure_ascii=False, indent=1))
+        print_json(example_rows(data, rows))
     else:
         print_data(data, rows)
 
 
-def column_options(
-    text: str | None,
-    pair: str | None,
-    label: str | None,
-    delimiter: str | None,
-    quoting: str | None,
-    encoding: str | None,
-    task: str | None,
-) -> dict[str, Any]:
-    """The options of `load` that the flags say."""
-    return {
-        "text_column": text,
-        "pair_column": pair,
-        "label_column": label,
-        "delimiter": {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter),
-        "quoting": one_of(quoting, "--quoting", "standard", "none"),
-        "encoding": encoding,
-        "task": one_of(task, "--task", "classification", "regression"),
-    }
-
-
 @app.command("check")
+@with_groups(files=FILES, labels=LABELS)
 def check_(
+    files: Reading,
+    labels: Reading,
     names: Names = None,
-    max_words: Annotated[int, typer.Option(help="Longer texts are named.")] = 512,
+    max_words: Annotated[int, typer.Option(help="Report texts that are longer.")] = 512,
     noise: Annotated[bool, typer.Option(help="Look for labels that a bag of words would not expect.")] = True,
-    strict: Annotated[bool, typer.Option(help="Warnings fail too.")] = False,
-    as_json: AsJson = False,
-    text_column: TextColumn = None,
-    pair_column: PairColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoting: Quoting = None,
-    encoding: Encoding = None,
-    task: Task = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Sizes against the official ones, repeats, leaks, empty, long and garbled texts, doubtful labels: which rows."""
+    """Check sizes, repeats, leaks, empty, long and garbled texts, and doubtful labels; name the rows."""
     from uegr.data.check import check
     from uegr.data.show import print_report
 
-    options = column_options(text_column, pair_column, label_column, delimiter, quoting, encoding, task)
     reports = []
-    for name in names or [card.name for card in cards().values() if card.where.package or card_files(card)]:
-        reports.append(check(quietly(name, options), max_words, noise))
+    for name in names or available():
+        reports.append(check(loaded_quietly(name, files | labels), max_words, noise))
         if not as_json:
             print_report(reports[-1])
     if as_json:
-        typer.echo(json.dumps([report.as_json() for report in reports], ensure_ascii=False, indent=1))
+        print_json([report.as_json() for report in reports])
     if not all(report.passed and not (strict and report.findings) for report in reports):
         raise typer.Exit(1)
 
 
-def quietly(name: str, options: dict[str, Any]) -> Data:
+def available() -> list[str]:
+    """The data sets whose rows are on this machine."""
+    from uegr.data.card import cards
+    from uegr.data.resolve import card_files
+
+    return [card.name for card in cards().values() if card.where.package or card_files(card)]
+
+
+def loaded_quietly(name: str, reading: Reading) -> "Data":
     """Load without the warning about leaks, which the check itself reports."""
     import warnings
 
+    from uegr.data.load import load
     from uegr.errors import DataWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        return load(name, **options)
+        return load(name, **reading)
 
 
 @app.command("stats")
-def stats_(
-    name: Name,
-    split: Split = None,
-    as_json: AsJson = False,
-    text_column: TextColumn = None,
-    pair_column: PairColumn = None,
-    label_column: LabelColumn = None,
-    delimiter: Delimiter = None,
-    quoting: Quoting = None,
-    encoding: Encoding = None,
-    task: Task = None,
-    paper_split: PaperSplit = False,
-) -> None:
-    """Lengths and labels of every split, drawn."""
+@with_groups(files=FILES, labels=LABELS)
+def stats_(name: Name, files: Reading, labels: Reading, split: Split = None, as_json: Json = False) -> None:
+    """Draw the lengths and labels of every split."""
+    from dataclasses import asdict
+
+    from uegr.data.load import load
     from uegr.data.show import print_stats
     from uegr.data.stats import stats
 
-    options = column_options(text_column, pair_column, label_column, delimiter, quoting, encoding, task)
-    data = load(name, splits=[split] if split else None, paper_split=paper_split, **options)
+    data = load(name, splits=[split] if split else None, **files, **labels)
     found = {split: stats(dataset, data.labels) for split, dataset in data.splits.items()}
     if as_json:
-        rows = [{"name": data.name, "split": split, **asdict(numbers)} for split, numbers in found.items()]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=1))
+        print_json([{"name": data.name, "split": split, **asdict(numbers)} for split, numbers in found.items()])
         return
     for split_name, numbers in found.items():
         print_stats(data.name, split_name, numbers)

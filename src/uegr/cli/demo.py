@@ -1,44 +1,59 @@
-"""The main job in small: vanilla and UEGR on movie-review snippets, both measured, on one page."""
+"""`uegr demo`: train vanilla and UEGR on movie-review snippets, measure both, and write a page."""
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
+import typer
 
-from uegr.report.page import write_page
-from uegr.report.terminal import comparison
-from uegr.runs import folder as store
-from uegr.runs.evaluate import measure
-from uegr.runs.train import train
-from uegr.training.config import RunConfig
+from uegr.cli.options import Quiet
+
+if TYPE_CHECKING:
+    from uegr.training.config import RunConfig
 
 METHODS = ("vanilla", "uegr")
-ROWS, EPOCHS, MEASURED = 2000, 1, 500  # rows to train on, epochs, rows of each set that is measured
+ROWS, EPOCHS, MEASURED = 2000, 1, 500  # rows to train on, epochs, rows per data set that is measured
 
 
-def demo_config(method: str) -> RunConfig:
-    """The same settings for both methods."""
-    return RunConfig(
-        method={"name": method},
-        dataset={"name": "snippets", "train_size": ROWS},
-        training={"epochs": EPOCHS, "learning_rate": 1e-4},
-    )
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the runs and the page.")] = Path(
+        "runs/demo"
+    ),
+    quiet: Quiet = False,
+) -> None:
+    """Train vanilla and UEGR on movie-review snippets, measure both, and write a page."""
+    from rich.console import Console
 
+    from uegr.report.page import write_page
+    from uegr.report.terminal import comparison
+    from uegr.runs import folder as store
 
-def run_demo(folder: Path, *, quiet: bool = False) -> Path:
-    """Train what is missing, measure what is not measured, print the table, and return the page's path."""
-    started = time.time()
-    figures: dict[str, dict[str, Any]] = {}
-    for method in METHODS:
-        run = folder / method
-        result = train(demo_config(method), run, resume=True, quiet=quiet)
-        figures[method] = result.get("evaluation") or measure(run, datasets=[], rows=MEASURED, quiet=quiet)
-    page = write_page(folder / "report.html", {name: store.read_result(folder / name) for name in METHODS})
-    console = Console()
+    started, console = time.time(), Console()
+    figures = {method: measured(method, output / method, quiet) for method in METHODS}
+    page = write_page(output / "report.html", {name: store.read_result(output / name) for name in METHODS})
     console.print(comparison(figures))
-    console.print(
-        f"{time.time() - started:.0f} s; runs in {folder}, one seed each: see the intervals before concluding"
-    )
+    seconds = f"{time.time() - started:.0f} s"
+    console.print(f"{seconds}; the runs are in {output}, one seed each: look at the intervals before you conclude")
     console.print(f"page: {page.resolve()}", soft_wrap=True)
-    return page
+
+
+def measured(method: str, folder: Path, quiet: bool) -> dict[str, Any]:
+    """Train and measure what is missing; the figures."""
+    from uegr.runs.evaluate import measure
+    from uegr.runs.train import train
+
+    result = train(demo_config(method), folder, resume=True, quiet=quiet)
+    return result.get("evaluation") or measure(folder, datasets=[], rows=MEASURED, quiet=quiet)
+
+
+def demo_config(method: str) -> "RunConfig":
+    """The same settings for both methods."""
+    from uegr.training.config import RunConfig
+
+    return RunConfig.model_validate(
+        {
+            "method": {"name": method},
+            "dataset": {"name": "snippets", "train_size": ROWS},
+            "training": {"epochs": EPOCHS, "learning_rate": 1e-4},
+        }
+    )

@@ -1,55 +1,37 @@
-"""`uegr list`: methods, models and data sets as objects, and as a table."""
+"""`uegr list`: methods, models and data sets, as a table or as JSON."""
 
-import inspect
-import json
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
-from rich.table import Table
+import typer
+
+from uegr.cli.options import Json
+from uegr.cli.printing import print_json
+from uegr.errors import InputError, did_you_mean
+
+COLUMNS = {
+    "methods": ("name", "summary", "passes", "cost", "source"),
+    "models": ("name", "description", "parameters", "language", "licence"),
+    "datasets": ("name", "title", "language", "kind", "splits"),
+}
+
+
+def list_(what: Annotated[str, typer.Argument(help="methods, models or datasets.")], as_json: Json = False) -> None:
+    """List methods, models or data sets."""
+    kinds = {"methods": methods, "models": models, "datasets": datasets}
+    if what not in kinds:
+        raise InputError(f"expected methods, models or datasets, got {what}; {did_you_mean(what, kinds)}")
+    entries = kinds[what]()
+    if as_json:
+        print_json(entries)
+    else:
+        print_table(what, entries)
 
 
 def methods() -> list[dict[str, Any]]:
-    """Every method with its summary, source, passes over the batch and, where it was measured, what a step costs."""
-    from uegr.methods import METHODS
+    """Every method."""
+    from uegr.methods.entries import entries
 
-    record = measured()
-    return [method_entry(name, factory, record) for name, factory in METHODS.items()]
-
-
-def method_entry(name: str, factory: Any, record: dict[str, Any]) -> dict[str, Any]:
-    """One method, from its docstrings, signature and measurement; `cost` is the time of its step over vanilla's."""
-    forward, backward = factory().objective.passes
-    module = inspect.getdoc(inspect.getmodule(factory)) or ""
-    return {
-        "name": name,
-        "summary": (inspect.getdoc(factory) or "").splitlines()[0],
-        "source": source_line(module),
-        "forward_passes": forward,
-        "backward_passes": backward,
-        "cost": record.get("ratios", {}).get(name),
-        "options": {key: shown(parameter.default) for key, parameter in inspect.signature(factory).parameters.items()},
-    }
-
-
-def measured() -> dict[str, Any]:
-    """What `benchmarks/perf/step_cost.py --record` has kept; empty where nothing was measured."""
-    from uegr import methods
-
-    file = Path(methods.__file__).parent / "cost.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-
-
-def source_line(docstring: str) -> str:
-    """The citation: the second paragraph of a method's module docstring, where it has a year or an identifier."""
-    paragraphs = docstring.split("\n\n")
-    cited = " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else ""
-    return cited if any(character.isdigit() for character in cited) and "=" not in cited else ""
-
-
-def shown(value: Any) -> Any:
-    """A default as JSON has it."""
-    return list(value) if isinstance(value, tuple) else value
+    return entries()
 
 
 def models() -> list[dict[str, Any]]:
@@ -65,20 +47,16 @@ def datasets() -> list[dict[str, Any]]:
 
     keys = ("name", "title", "language", "licence")
     return [
-        {key: getattr(card, key) for key in keys} | {"task": card.task, "splits": dict(card.splits)}
+        {key: getattr(card, key) for key in keys} | {"kind": card.task, "splits": dict(card.splits)}
         for card in cards().values()
     ]
 
 
-COLUMNS = {
-    "methods": ("name", "summary", "passes", "cost", "source"),
-    "models": ("name", "description", "parameters", "language", "licence"),
-    "datasets": ("name", "title", "language", "task", "splits"),
-}
-
-
-def show(what: str, entries: list[dict[str, Any]]) -> None:
+def print_table(what: str, entries: list[dict[str, Any]]) -> None:
     """A table in the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in COLUMNS[what]:
         number = column in ("cost", "parameters")

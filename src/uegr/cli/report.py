@@ -7,12 +7,14 @@ import typer
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs or grids; searched through.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs or grids; also searched for runs below them.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    markdown: Annotated[Path | None, typer.Option(help="Also write tables as Markdown to this file.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Also write one row a figure as CSV to this file.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Also write the tables to this file, as Markdown.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Also write the figures to this file, as CSV with one row per figure.")
+    ] = None,
     title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Write again whenever a result changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Write the page again whenever a result changes.")] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Compare runs on one page that needs no network."""

@@ -10,7 +10,7 @@ from uegr.errors import InputError
 
 INTEGER = re.compile(r"\s*[+-]?\d+\s*")
 MOST_NAMES = 10_000  # more distinct labels than this is a text or an identifier, not a class
-Task = Literal["classification", "regression"]
+Kind = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Labelling:
     names: tuple[str, ...] | None  # None: regression
 
     @property
-    def task(self) -> Task:
+    def kind(self) -> Kind:
         return "regression" if self.names is None else "classification"
 
     def encoder(self, source: Source) -> Callable[[Row], int | float]:
@@ -71,10 +71,10 @@ def canonical(value: Any) -> str:
     return str(int(text)) if INTEGER.fullmatch(text) and len(text) < 40 else text
 
 
-def kind(value: Any) -> str:
+def form(value: Any) -> str:
     """What a raw label looks like; a text file has only strings, so their look decides.
 
-    >>> [kind(value) for value in ("3", 3, "0.5", 0.5, True, "good")]
+    >>> [form(value) for value in ("3", 3, "0.5", 0.5, True, "good")]
     ['whole numbers', 'whole numbers', 'fractions', 'fractions', 'true/false', 'names']
     """
     if isinstance(value, bool):
@@ -92,7 +92,7 @@ def kind(value: Any) -> str:
 class Seen:
     """What one pass over a label column found."""
 
-    first: dict[str, Row]  # the first row of every kind
+    first: dict[str, Row]  # the first row of every form
     names: set[str]
     rows: int = 0
     missing: int = 0
@@ -108,20 +108,21 @@ def look(source: Source, keep_names: bool = True) -> Seen:
             seen.missing += 1
             seen.first_missing = seen.first_missing or row.place
             continue
-        seen.first.setdefault(kind(row.label), row)
+        seen.first.setdefault(form(row.label), row)
         if keep_names:
             seen.names.add(canonical(row.label))
             if len(seen.names) > MOST_NAMES:
                 raise InputError(
                     f"{source.at(row.place)}: more than {MOST_NAMES:,} different labels (this one is {row.label!r}); "
-                    "name the right column with label_column (--label-column), or say task='regression' for numbers"
+                    "name the right column with label_column (--label-column), "
+                    "or use kind='regression' (--kind regression) for numbers"
                 )
     return seen
 
 
-def learn(source: Source, task: Task | None = None) -> Labelling:
+def learn(source: Source, kind: Kind | None = None) -> Labelling:
     """The labelling of a training split: whole numbers in numeric order, names sorted, fractions only if asked for."""
-    seen = look(source, keep_names=task != "regression")
+    seen = look(source, keep_names=kind != "regression")
     if seen.rows == 0:
         raise InputError(f"{source.name} holds no rows; expected at least one")
     if seen.missing:
@@ -129,26 +130,26 @@ def learn(source: Source, task: Task | None = None) -> Labelling:
             f"{source.at(seen.first_missing)}: the label is missing ({seen.missing} of {seen.rows} rows have none); "
             "fill it in or remove the rows"
         )
-    if task == "regression":
+    if kind == "regression":
         return Labelling(None)
-    if task is None:
+    if kind is None:
         refuse_doubtful(source, seen.first)
     return Labelling(ordered(source, seen))
 
 
 def refuse_doubtful(source: Source, first: dict[str, Row]) -> None:
-    """Fractions may be grades or classes, and mixed kinds are mostly a mistake: ask rather than guess."""
+    """Fractions may be grades or classes, and mixed forms are mostly a mistake: ask rather than guess."""
     if "fractions" in first and set(first) <= {"fractions", "whole numbers"}:
         row = first["fractions"]
         raise InputError(
-            f"{source.at(row.place)}: the label {row.label!r} is a fraction; say task='regression' (--task regression) "
-            "to predict numbers, or task='classification' if each value is the name of a class"
+            f"{source.at(row.place)}: the label {row.label!r} is a fraction; use kind='regression' (--kind regression) "
+            "to predict numbers, or kind='classification' if each value is the name of a class"
         )
     if len(first) > 1:
         found = " and ".join(f"{what} ({source.unit} {row.place}: {row.label!r})" for what, row in first.items())
         raise InputError(
-            f"{source.name}: the labels mix {found}; make them one kind, "
-            "or say task='classification' (--task classification) if each value is the name of a class"
+            f"{source.name}: the labels mix {found}; make them all alike, "
+            "or use kind='classification' (--kind classification) if each value is the name of a class"
         )
 
 

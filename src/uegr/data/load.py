@@ -13,7 +13,7 @@ from uegr.cache import key_of, remembered
 from uegr.data import arrow
 from uegr.data.card import Card
 from uegr.data.duplicates import leaks
-from uegr.data.labels import Labelling, Task, learn
+from uegr.data.labels import Kind, Labelling, learn
 from uegr.data.local import Reading
 from uegr.data.resolve import Found, resolve
 from uegr.data.source import Source
@@ -53,7 +53,7 @@ def load(
     splits: Iterable[str] | None = None,
     labelled: bool | None = None,
     labels: Iterable[str] | None = None,
-    task: Task | None = None,
+    kind: Kind | None = None,
     delimiter: str | None = None,
     quoting: Literal["standard", "none"] | None = None,
     encoding: str | None = None,
@@ -71,10 +71,10 @@ def load(
     with_labels = labelled_splits(found.sources, wanted, labelled, reading)
     if not with_labels:
         return Data(found.name, "unlabelled", None, (), {name: rows(found.sources[name], None) for name in wanted})
-    labelling = labelling_of(found, labels, task)
+    labelling = labelling_of(found, labels, kind)
     data = Data(
         name=found.name,
-        task=labelling.task,
+        task=labelling.kind,
         labels=labelling.names,
         metrics=found.card.metrics if found.card else default_metrics(labelling),
         splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},
@@ -121,16 +121,16 @@ def labelled_splits(
     return [name for name in wanted if sources[name].labelled]
 
 
-def labelling_of(found: Found, labels: Iterable[str] | None, task: Task | None) -> Labelling:
+def labelling_of(found: Found, labels: Iterable[str] | None, kind: Kind | None) -> Labelling:
     """From the card, the caller, or one pass over the training split, remembered by content."""
     if found.card is not None:
         return Labelling(found.card.label_names)
     known = found.labels if labels is None else tuple(labels)
-    if known is not None and task != "regression":
+    if known is not None and kind != "regression":
         return Labelling(known)
     first = found.sources.get("train") or next(source for source in found.sources.values() if source.labelled)
-    key = key_of("labels", arrow.VERSION, first.key, task)
-    names = remembered(key, lambda: learn(first, task).names)
+    key = key_of("labels", arrow.VERSION, first.key, kind)
+    names = remembered(key, lambda: learn(first, kind).names)
     return Labelling(None if names is None else tuple(names))
 
 
@@ -138,7 +138,7 @@ def rows(source: Source, labelling: Labelling | None) -> "Dataset":
     """The Arrow rows of one split."""
     if labelling is None:
         return arrow.dataset_of(source, key_of("rows", arrow.VERSION, source.key, "unlabelled"), None, None)
-    key = key_of("rows", arrow.VERSION, source.key, labelling.task, labelling.names)
+    key = key_of("rows", arrow.VERSION, source.key, labelling.kind, labelling.names)
     return arrow.dataset_of(source, key, "double" if labelling.names is None else "int64", labelling.encoder(source))
 
 

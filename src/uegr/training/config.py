@@ -48,7 +48,7 @@ class DatasetConfig(Strict):
     text_column: str | None = None
     pair_column: str | None = None
     label_column: str | None = None
-    task: Literal["classification", "regression"] | None = None
+    kind: Literal["classification", "regression"] | None = None  # of labels; None: detect
     delimiter: str | None = None
     quoting: Literal["standard", "none"] | None = None
     encoding: str | None = None

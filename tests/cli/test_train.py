@@ -1,50 +1,12 @@
-"""The command line as a user meets it: in a process of its own, and what it answers to mistakes."""
+"""`uegr train`: the folder it leaves, and what it answers to mistakes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from tests.tiny_run import data_folder, model_folder, sentences, write_csv
-from uegr import cli
-from uegr.errors import InputError
+from tests.tiny_run import data_folder, sentences, write_csv
 
-SMALL = ["--set", "training.batch_size=8", "--set", "training.learning_rate=0.01", "--quiet", "--seed", "3"]
-# embeddings of a new BERT are so small that the default epsilon drowns them
-SETTINGS = ["--epochs", "5", "--set", "method.epsilon=0.01", "--set", "method.alpha=0.3"]
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    """A model and a data set, and the cache in a place of its own."""
-    folder = tmp_path_factory.mktemp("home")
-    model_folder(folder / "model")
-    data_folder(folder / "data")
-    return folder
-
-
-def uegr(*arguments, cwd=None):
-    """Run in this process, errors as the entry point shows them: (exit code, standard output, error line)."""
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InputError):
-        return 2, result.stdout, " ".join(str(result.exception).split())
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.stdout, result.stderr
-
-
-def train(home, output, *more, method="uegr"):
-    tiny = ["--model", home / "model", "--dataset", home / "data", "--output", output, "--method", method]
-    return uegr("train", *tiny, *SMALL, *more)
-
-
-@pytest.fixture(scope="module")
-def finished(home):
-    code, _, error = train(home, home / "finished", *SETTINGS, "--json")
-    assert code == 0, error
-    return home / "finished"
+SMALL = ["--batch-size", "8", "--learning-rate", "0.01", "--quiet", "--seed", "3"]
 
 
 def test_a_finished_run_is_a_folder_that_plain_transformers_loads(finished):
@@ -71,50 +33,6 @@ def test_no_pickle_is_left_in_a_run(finished):
     assert not [p.name for p in finished.rglob("*") if p.suffix in (".bin", ".pt", ".pth", ".pkl")]
 
 
-def test_evaluate_measures_and_keeps_the_figures(finished):
-    code, out, _ = uegr("evaluate", finished, "--quiet", "--json")
-    figures = json.loads(out)
-    assert code == 0
-    assert figures["clean"]["accuracy"]["n"] == 24
-    first = figures["perturbation"]["fgm"]["points"][0]
-    assert (first["epsilon"], first["accuracy"]) == (0.0, figures["clean"]["accuracy"]["value"])
-    assert 0 <= figures["calibration"]["ece"]["value"] <= 1
-    assert json.loads((finished / "result.json").read_text())["evaluation"] == figures
-    code, out, _ = uegr("evaluate", finished, "--quiet")
-    assert code == 0
-    assert "accuracy, test" in out
-
-
-def test_predict_classifies_texts_files_and_refuses_nonsense(finished, tmp_path):
-    code, out, _ = uegr("predict", finished, "--text", "the plot was awful", "--text", "a lovely scene")
-    answers = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
-    assert [answer["label"] for answer in answers] == ["bad", "good"]
-    assert abs(sum(answers[0]["probabilities"].values()) - 1) < 1e-5
-    file = write_csv(tmp_path / "new.csv", [("the plot was awful",)], header=("text",))
-    code, _, _ = uegr("predict", finished, file, "--output", tmp_path / "out" / "answers.jsonl")
-    assert code == 0
-    assert json.loads((tmp_path / "out" / "answers.jsonl").read_text())["label"] == "bad"
-    code, _, error = uegr("predict", finished)
-    assert (code, "--text" in error) == (2, True)
-    code, _, error = uegr("predict", tmp_path, "--text", "x")
-    assert code == 2
-    assert "result.json" in error
-
-
-@pytest.mark.parametrize("what", ["methods", "models", "datasets"])
-def test_every_listing_is_an_array_of_objects_with_names(what):
-    code, out, _ = uegr("list", what, "--json")
-    names = [entry["name"] for entry in json.loads(out)]
-    assert code == 0
-    assert {"methods": "uegr", "models": "minilm", "datasets": "snippets"}[what] in names
-    assert uegr("list", what)[0] == 0
-
-
-def test_list_of_something_unknown_helps():
-    assert uegr("list", "method")[2] == "nothing to list under method; did you mean methods?"
-
-
 MISTAKES = {
     "unknown method": (["--method", "uger"], "unknown method uger; did you mean uegr?"),
     "negative epsilon": (["--set", "method.epsilon=-1"], "uegr: expected epsilon >= 0, got -1.0"),
@@ -131,7 +49,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_clear_line_and_nothing_is_written(mistake, home, tmp_path):
+def test_a_mistake_is_one_clear_line_and_nothing_is_written(uegr, mistake, home, tmp_path):
     arguments, expected = MISTAKES[mistake]
     base = ["--model", home / "model", "--dataset", home / "data", "--output", tmp_path / "run", *SMALL]
     code, _, error = uegr("train", *base, *arguments)
@@ -156,7 +74,7 @@ def bad_files(folder):
 
 
 @pytest.mark.parametrize("case", ["empty.csv", "nolabel.csv", "unseen"])
-def test_bad_data_is_one_clear_line_and_nothing_is_written(case, home, tmp_path):
+def test_bad_data_is_one_clear_line_and_nothing_is_written(uegr, case, home, tmp_path):
     file, words = bad_files(tmp_path / "bad")[case]
     base = ["--model", home / "model", "--output", tmp_path / "run", *SMALL]
     code, _, error = uegr("train", *base, "--dataset", file)
@@ -165,7 +83,7 @@ def test_bad_data_is_one_clear_line_and_nothing_is_written(case, home, tmp_path)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_without_dropout_is_refused_before_anything_is_written(home, tmp_path):
+def test_a_model_without_dropout_is_refused_before_anything_is_written(uegr, home, tmp_path):
     from tests.models.families import tiny
 
     model, _ = tiny("llama")
@@ -180,28 +98,28 @@ def test_a_model_without_dropout_is_refused_before_anything_is_written(home, tmp
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_with_something_else_in_it_is_left_alone(home, finished, tmp_path):
+def test_a_folder_with_something_else_in_it_is_left_alone(train, finished, tmp_path):
     (tmp_path / "diary.txt").write_text("mine")
-    code, _, error = train(home, tmp_path)
+    code, _, error = train(tmp_path)
     assert code == 2
     assert "choose another --output" in error
     assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
-    code, _, error = train(home, finished)
+    code, _, error = train(finished)
     assert code == 2
     assert "--resume" in error
 
 
-def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refused(home, finished):
+def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refused(train, finished, settings):
     before = (finished / "result.json").read_bytes()
-    code, _, _ = train(home, finished, *SETTINGS, "--resume")
+    code, _, _ = train(finished, *settings, "--resume")
     assert code == 0
     assert (finished / "result.json").read_bytes() == before
-    code, _, error = train(home, finished, *SETTINGS, "--set", "training.clip=2", "--resume")
+    code, _, error = train(finished, *settings, "--set", "training.clip=2", "--resume")
     assert code == 2
     assert "training" in error
 
 
-def test_a_yaml_file_is_read_and_flags_win(home, tmp_path):
+def test_a_yaml_file_is_read_and_flags_win(uegr, home, tmp_path):
     file = tmp_path / "run.yaml"
     file.write_text(
         f"method: {{name: rat, epsilon: 0.5}}\nmodel: {home / 'model'}\ndataset: {home / 'data'}\n"
@@ -215,7 +133,7 @@ def test_a_yaml_file_is_read_and_flags_win(home, tmp_path):
     assert "expected a mapping" in uegr("train", "--config", file, "--output", tmp_path / "other")[2]
 
 
-def test_a_method_of_the_users_own_trains(home, tmp_path, monkeypatch):
+def test_a_method_of_the_users_own_trains(train, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "from uegr import Method, Objective\n"
         "class Doubled(Objective):\n"
@@ -225,42 +143,15 @@ def test_a_method_of_the_users_own_trains(home, tmp_path, monkeypatch):
         "    return Method(Doubled(), name='doubled')\n"
     )
     monkeypatch.chdir(tmp_path)
-    code, out, error = train(home, tmp_path / "run", "--epochs", "1", "--json", method="mine:doubled")
+    code, out, error = train(tmp_path / "run", "--epochs", "1", "--json", method="mine:doubled")
     assert code == 0, error
     assert json.loads(out)["config"]["method"]["name"] == "mine:doubled"
 
 
-def test_without_an_output_every_run_has_a_folder_of_its_own(home, tmp_path, monkeypatch):
+def test_without_an_output_every_run_has_a_folder_of_its_own(uegr, home, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for method in ("vanilla", "rdrop"):
         base = ["--model", home / "model", "--dataset", home / "data", "--method", method]
         code, _, error = uegr("train", *base, "--set", "training.max_steps=1", "--quiet")
         assert code == 0, error
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["data-model-rdrop-0", "data-model-vanilla-0"]
-
-
-def test_the_entry_point_exits_with_2_and_one_line():
-    done = subprocess.run(
-        [sys.executable, "-m", "uegr.cli", "train", "--dataset", "snippets", "--method", "uger"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert done.stderr == "uegr: error: unknown method uger; did you mean uegr?\n"
-    assert done.stdout == ""
-
-
-def test_attack_counts_what_it_broke_and_resumes(finished, tmp_path):
-    words = tmp_path / "words.tsv"
-    words.write_text("great\tawful\nlovely\tgrim\nfine\tdull\nbright\tpoor\n")
-    base = ["attack", finished, "--examples", "12", "--surface", words, "--quiet"]
-    code, out, error = uegr(*base, "--json")
-    assert code == 0, error
-    summary = json.loads(out)
-    assert summary["examples"] == 12
-    assert summary["accuracy_after"] < summary["accuracy_before"]
-    assert json.loads((finished / "result.json").read_text())["attacks"]["pwws on data"]["examples"] == 12
-    code, out, _ = uegr(*base, "--resume")
-    assert code == 0
-    assert "attack success rate" in out
-    assert uegr("attack", finished, "--attack", "pwsw", "--quiet")[2] == "no attack 'pwsw'; did you mean pwws?"

@@ -1,0 +1,65 @@
+"""`uegr attack`: attack a finished run with word substitutions."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from uegr.cli.options import Json, Quiet, Run
+from uegr.cli.printing import print_json
+
+
+class Side(StrEnum):
+    first = "first"
+    second = "second"
+
+
+def attack(
+    run: Run,
+    attack: Annotated[str, typer.Option(help="pwws, genetic, textfooler, deepwordbug or checklist.")] = "pwws",
+    examples: Annotated[int, typer.Option(help="How many held-out rows, stratified.", min=1)] = 200,
+    dataset: Annotated[
+        str | None, typer.Option(help="Attack rows of another data set; default: the run's own.")
+    ] = None,
+    surface: Annotated[
+        str, typer.Option(help="Which words may replace which: wordnet, counterfitted, cilin or a file.")
+    ] = "default",
+    side: Annotated[Side, typer.Option(help="The text of a pair that may change.")] = Side.second,
+    budget: Annotated[
+        int | None, typer.Option(help="At most this many model queries per example; default: no limit.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For attacks that use random numbers.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the attack, such as variant=greedy; repeatable.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted attack.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Attack a finished run with word substitutions."""
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from uegr.attacks.show import shown
+    from uegr.runs.attack import attack_run
+    from uegr.training.config import parsed
+
+    pairs = [setting.partition("=") for setting in settings or []]
+    results = attack_run(
+        run,
+        attack=attack,
+        examples=examples,
+        dataset=dataset,
+        surface=surface,
+        side=side.value,
+        budget=budget,
+        seed=seed,
+        resume=resume,
+        quiet=quiet,
+        settings={key: parsed(value) for key, _, value in pairs},
+    )
+    if as_json:
+        print_json(asdict(results.summary))
+    else:
+        Console().print(shown(results))

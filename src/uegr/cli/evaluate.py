@@ -1,0 +1,30 @@
+"""`uegr evaluate`: measure a finished run."""
+
+from typing import Annotated
+
+import typer
+
+from uegr.cli.options import Json, Quiet, Run
+from uegr.cli.printing import print_json
+
+
+def evaluate(
+    run: Run,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Also score this data set, file or folder; repeatable.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Measure everything that can be measured.")] = False,
+    rows: Annotated[int | None, typer.Option(help="At most this many rows per data set; default: all.")] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure a finished run: clean, under perturbation, on other domains."""
+    from uegr.runs.evaluate import measure
+
+    figures = measure(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
+    if as_json:
+        print_json(figures)
+    else:
+        from uegr.report.terminal import show_figures
+
+        show_figures(figures)

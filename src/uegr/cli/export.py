@@ -1,0 +1,23 @@
+"""`uegr export`: the model of a finished run in another format."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from uegr.cli.options import Run
+from uegr.errors import InputError
+
+
+def export(
+    run: Run,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Write one ONNX file, checked against the model.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: RUN/model.onnx.")] = None,
+) -> None:
+    """Write the model of a finished run in another format."""
+    if not onnx:
+        raise InputError("expected a format to export to, got none; use --onnx (the run's folder has safetensors)")
+    from uegr.runs.export import export_onnx
+
+    made = export_onnx(run, output)
+    typer.echo(f"{made.path}  (probabilities differ by at most {made.difference:.1e} on {made.texts} texts)")

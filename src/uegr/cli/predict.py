@@ -1,0 +1,36 @@
+"""`uegr predict`: labels for new texts."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from uegr.cli.options import Quiet, Run, Task
+from uegr.errors import InputError
+
+
+def predict(
+    run: Run,
+    source: Annotated[
+        str | None, typer.Argument(help="A file, a folder, a data set, or - for lines on standard input.")
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option(help="A text to classify; repeatable.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A file for the JSON lines; default: the terminal.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
+    text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
+    task: Task = None,
+    quiet: Quiet = False,
+) -> None:
+    """Classify new texts with a finished run, one JSON line each."""
+    if (source is None) == (not text):
+        raise InputError("expected either a file to classify or --text, got both or neither")
+    texts = sys.stdin.read().splitlines() if source == "-" else text or None
+
+    from uegr.runs.predict import predict_lines
+
+    chosen = {"text_column": text_column, "pair_column": pair_column, "task": task}
+    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **chosen)

@@ -1,0 +1,107 @@
+"""The program `uegr`: its commands, and what happens when one fails or is interrupted.
+
+Every mistake of the user is one line on standard error and exit code 2; Ctrl-C is one line and exit code 130.
+"""
+
+import os
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from uegr import __version__
+from uegr.cli.attack import attack
+from uegr.cli.benchmark import benchmark
+from uegr.cli.collector import rare
+from uegr.cli.data import app as data
+from uegr.cli.demo import demo
+from uegr.cli.evaluate import evaluate
+from uegr.cli.export import export
+from uegr.cli.interruption import RESUME, advice
+from uegr.cli.listings import list_
+from uegr.cli.models import app as models
+from uegr.cli.predict import predict
+from uegr.cli.report import report
+from uegr.cli.train import train
+from uegr.errors import DataWarning, InputError, TrainingWarning
+
+ONE, MANY, AROUND = "One run", "Many runs", "Data, models, methods"
+
+
+class Program(TyperGroup):
+    """The commands in the order in which they are used; after Ctrl-C, the command that resumes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep the arguments as they were typed."""
+        ctx.meta["arguments"] = list(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; typer itself would end an interrupted one without a word."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            has_resume = command is not None and any(RESUME in one.opts for one in command.params)
+            typer.echo(f"\nuegr: {advice(ctx.meta['arguments'], has_resume)}", err=True)
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=Program,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"uegr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def uegr(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=print_version)
+    ] = False,
+) -> None:
+    """Fine-tune language models that generalise and withstand perturbation, and prove it."""
+
+
+for one in (train, evaluate, attack, predict, export):
+    app.command(rich_help_panel=ONE)(one)
+for several in (benchmark, report, demo):
+    app.command(rich_help_panel=MANY)(several)
+app.command("list", rich_help_panel=AROUND)(list_)
+app.add_typer(data, name="data", rich_help_panel=AROUND)
+app.add_typer(models, name="models", rich_help_panel=AROUND)
+
+
+def main() -> None:
+    """The entry point."""
+    rare()
+    show_own_warnings()
+    quieten()
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"uegr: error: {' '.join(str(error).split())}", err=True)
+        raise SystemExit(2) from None
+
+
+def show_own_warnings() -> None:
+    """Warnings about the user's data and training are one line each; those of libraries are not shown."""
+    warnings.filterwarnings("ignore")
+    for category in (DataWarning, TrainingWarning):
+        warnings.filterwarnings("always", category=category)
+    warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
+
+
+def quieten() -> None:
+    """Libraries print only what is wrong."""
+    for name, value in {"TRANSFORMERS_VERBOSITY": "error", "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,0 +1,144 @@
+"""`uegr train`: fine-tune a model with a method."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from uegr.cli.collector import usual
+from uegr.cli.groups import Group, with_groups
+from uegr.cli.options import FILES, LABELS, Json, Quiet
+from uegr.cli.printing import print_json
+
+Flags = dict[str, Any]  # a key of the configuration, such as training.epochs, and its value; None: not given
+LORA_RANK = 8
+
+
+class Precision(StrEnum):
+    fp32 = "fp32"
+    bf16 = "bf16"
+
+
+def model_options(
+    model: Annotated[
+        str | None, typer.Option(help="An alias (`uegr list models`), a folder or a hub name; default: minilm.")
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option(help="Word vectors for a model without pretraining; default: none.")
+    ] = None,
+    attention: Annotated[
+        str | None, typer.Option(help="eager, sdpa or another of transformers; default: the model's own.")
+    ] = None,
+    dtype: Annotated[str | None, typer.Option(help="The type of the weights; default: float32.")] = None,
+    lora: Annotated[
+        bool, typer.Option("--lora", help=f"Train adapters of rank {LORA_RANK}, merged at the end.")
+    ] = False,
+) -> Flags:
+    return {
+        "model.name": model,
+        "model.vectors": vectors,
+        "model.attention": attention,
+        "model.dtype": dtype,
+        "model.lora": LORA_RANK if lora else None,
+    }
+
+
+def data_options(
+    dataset: Annotated[
+        str | None, typer.Option(help="A data set (`uegr list datasets`), a file or a folder; required.")
+    ] = None,
+    train_size: Annotated[int | None, typer.Option(help="Train on this many rows, stratified; default: all.")] = None,
+    train_fraction: Annotated[float | None, typer.Option(help="Train on this share of the rows; default: 1.")] = None,
+) -> Flags:
+    return {"dataset.name": dataset, "dataset.train_size": train_size, "dataset.train_fraction": train_fraction}
+
+
+def training_options(
+    epochs: Annotated[
+        float | None, typer.Option(help="Passes over the training rows; default: the model's own, else 3.")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Default: 5e-5; 5e-4 for adapters, 1e-3 from scratch.")
+    ] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows per step and device; default: 16.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="Cut texts after this many tokens; default: the model's limit.")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after this many epochs without improvement; default: never.")
+    ] = None,
+    precision: Annotated[Precision | None, typer.Option(help="The type of the computations; default: fp32.")] = None,
+) -> Flags:
+    return {
+        "training.epochs": epochs,
+        "training.learning_rate": learning_rate,
+        "training.batch_size": batch_size,
+        "training.max_length": max_length,
+        "training.patience": patience,
+        "training.precision": precision and precision.value,
+    }
+
+
+def augment_options(
+    augment: Annotated[
+        str | None,
+        typer.Option(help="An attack, such as pwws: attack before each epoch, and also train on what it finds."),
+    ] = None,
+    augment_examples: Annotated[
+        int | None, typer.Option(help="Rows to attack before an epoch; default: a fifth of them, at most 1,000.")
+    ] = None,
+    augment_start: Annotated[int | None, typer.Option(help="Epochs before the first attack; default: 1.")] = None,
+) -> Flags:
+    return {"augment.name": augment, "augment.examples": augment_examples, "augment.start": augment_start}
+
+
+@with_groups(
+    model=Group("Model", model_options),
+    data=Group("Data", data_options),
+    files=FILES,
+    labels=LABELS,
+    training=Group("Training", training_options),
+    augmentation=Group("Augmentation", augment_options),
+)
+def train(
+    model: Flags,
+    data: Flags,
+    files: Flags,
+    labels: Flags,
+    training: Flags,
+    augmentation: Flags,
+    method: Annotated[
+        str | None, typer.Option(help="A method (`uegr list methods`), or module:function; default: uegr.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; default: runs/DATASET-MODEL-METHOD-SEED.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file; flags override it.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other key, such as method.epsilon=0.2 or training.warmup=0.1; repeatable."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Determines every random number; default: 0.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune a model with a method."""
+    from uegr.training.config import read_config
+
+    reading = {f"dataset.{key}": value for key, value in (files | labels).items()}
+    flags = {"method.name": method, **model, **data, **reading, **training, **augmentation, "seed": seed}
+    chosen = read_config(config, flags, settings or [])
+
+    from uegr.runs.train import train as train_run
+
+    output = output or Path("runs") / chosen.label()
+    with usual():
+        result = train_run(chosen, output, resume=resume, quiet=quiet)
+    if as_json:
+        print_json(result)
+    elif result:
+        from uegr.report.terminal import show_scores
+
+        show_scores(result, output)

@@ -1,0 +1,89 @@
+"""The program as a whole: version, help, errors, and Ctrl-C."""
+
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import typer
+
+import uegr as package
+from uegr.cli import program
+from uegr.cli.interruption import KEEPS_WORK, RESUME
+
+COMMANDS: dict[str, Any] = typer.main.get_command(program.app).commands  # type: ignore[attr-defined]
+
+
+def test_the_entry_point_exits_with_2_and_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "uegr.cli", "train", "--dataset", "snippets", "--method", "uger"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "uegr: error: unknown method uger; did you mean uegr?\n"
+    assert done.stdout == ""
+
+
+def test_version(uegr):
+    assert uegr("--version") == (0, f"uegr {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "line", ["--help", "--version", "train --help", "benchmark --help", "list models", "list datasets", "data list"]
+)
+def test_what_needs_no_model_imports_neither_torch_nor_transformers(line):
+    code = (
+        "import sys\nfrom uegr.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print([name for name in ('torch', 'transformers') if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *line.split()], capture_output=True, text=True)
+    assert done.stderr == "[]\n"
+    assert done.stdout
+
+
+WORK = (
+    "training.config.read_config",
+    "runs.attack.attack_run",
+    "runs.evaluate.measure",
+    "benchmark.grid.read_grid",
+    "data.check.check",
+)
+INTERRUPTED = {
+    "train --dataset 'my data.csv'": "resume with: uegr train --dataset 'my data.csv' --resume",
+    "train --resume --dataset x": "resume with: uegr train --resume --dataset x",
+    "attack runs/first --attack pwws": "resume with: uegr attack runs/first --attack pwws --resume",
+    "benchmark grid.yaml --scale smoke": "resume with: uegr benchmark grid.yaml --scale smoke",
+    "evaluate runs/first --all": "run it again with: uegr evaluate runs/first --all",
+    "data check snippets": "run it again with: uegr data check snippets",
+}
+
+
+@pytest.mark.parametrize("line", INTERRUPTED)
+def test_an_interrupted_command_suggests_the_one_that_resumes_it(line, uegr, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for place in WORK:
+        monkeypatch.setattr(f"uegr.{place}", interrupt)
+    code, out, error = uegr(*shlex.split(line))
+    assert (code, out) == (130, "")
+    assert error == f"\nuegr: interrupted; {INTERRUPTED[line]}\n"
+
+
+def test_ctrl_c_reaches_the_advice_of_the_entry_point(tmp_path):
+    """A true signal, which comes while the command reads standard input."""
+    code = (
+        "import signal, sys, types\nfrom uegr.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "sys.stdin = types.SimpleNamespace(read=lambda: signal.raise_signal(signal.SIGINT))\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "predict", tmp_path, "-"], capture_output=True, text=True)
+    assert done.stderr == f"\nuegr: interrupted; run it again with: uegr predict {tmp_path} -\n"
+    assert (done.returncode, done.stdout) == (130, "")
+
+
+def test_commands_that_keep_their_work_have_no_flag_for_it():
+    for name in KEEPS_WORK:
+        assert all(RESUME not in option.opts for option in COMMANDS[name].params)
