@@ -26,7 +26,7 @@ def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
     process = subprocess.Popen(
         command(home, tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
     )
-    deadline = time.time() + 120
+    deadline = time.time() + 600
     while not whole_checkpoints(tmp_path / "killed") and process.poll() is None and time.time() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
