@@ -64,7 +64,7 @@ def test_evaluation_sets_of_a_task():
     ("text", "message"),
     [
         (GOOD + "licensee: x\n", "licensee: Extra inputs"),
-        (GOOD.replace("MIT", "[x"), "is not YAML"),
+        (GOOD.replace("MIT", "[x"), "is not valid YAML"),
         (GOOD.replace("name: x", "name: y"), "the same word"),
         (GOOD + "partial: {tset: a}\n", "tset"),
     ],

@@ -58,7 +58,7 @@ def test_splits_of_a_folder(folder):
     )
     assert data.splits["validation"][:] == {"text": ["c"], "label": [0]}
     assert list(load(folder(), splits=("test",)).splits) == ["test"]
-    with pytest.raises(InputError, match="has no split 'tset' here; choose from train, validation, test"):
+    with pytest.raises(InputError, match="has no split 'tset' here; choose one of: train, validation, test"):
         load(folder(), splits=("tset",))
 
 
@@ -181,7 +181,7 @@ def test_the_papers_split_shrinks_with_the_rows(tmp_path, monkeypatch):
     texts = [text for rows in data.splits.values() for text in rows["text"]]
     assert len(set(texts)) == 100
     jsonl(tmp_path / "cola" / "train.jsonl.gz", [{"sentence": "a", "label": 0}])
-    with pytest.raises(InputError, match="knows no other split of a paper"):
+    with pytest.raises(InputError, match="the papers use no other split of cola"):
         load("cola", paper_split=True)
 
 
@@ -263,3 +263,8 @@ def test_the_hub_client_writes_into_our_cache_and_is_left_as_it_was(monkeypatch,
     monkeypatch.setenv("HF_HOME", "/somewhere")
     with hub.hub_cache():
         assert usual == constants.HF_HUB_CACHE
+
+
+def test_options_that_a_card_makes_void_are_named():
+    with pytest.warns(DataWarning, match="snippets is a data set with a card.*no effect: text_column, kind$"):
+        load("snippets", splits=["test"], text_column="review", kind="regression")

@@ -74,7 +74,7 @@ def test_encodings_and_line_ends_are_detected(write, encoding, newline):
 
 def test_an_encoding_can_be_said(write):
     path = write("x.csv", "text,label\n影片,好\n".encode("gb18030"))
-    with pytest.raises(InputError, match=r"line 2: byte 0x.. is not utf-8; say its encoding"):
+    with pytest.raises(InputError, match=r"line 2: byte 0x.. is not utf-8; name the encoding"):
         load(path)
     data = load(path, encoding="gb18030")
     assert (data.splits["train"]["text"][0], data.labels) == ("影片", ("好",))
@@ -136,7 +136,7 @@ TRUNCATED = gzip.compress(b"text,label\n" + b"".join(b"%d some text,%d\n" % (i *
     [
         ("x.csv", "", "x.csv is empty"),
         ("x.csv.gz", b"", "x.csv.gz is empty"),
-        ("x.csv", "text,label\n", "x.csv holds no rows"),
+        ("x.csv", "text,label\n", "x.csv has no rows"),
         ("x.jsonl", "\n\n", "x.jsonl is empty"),
         ("x.csv", "text,label\na,1\nb,\n,\n", "x.csv, line 3: the label is missing (2 of 3 rows have none)"),
         (
@@ -153,12 +153,12 @@ TRUNCATED = gzip.compress(b"text,label\n" + b"".join(b"%d some text,%d\n" % (i *
         ),
         ("x.csv", "text,label\na,1\nb,0.5\n", "line 3: the label '0.5' is a fraction; use kind='regression'"),
         ("x.csv.gz", TRUNCATED, "x.csv.gz is a truncated or damaged gzip file"),
-        ("x.csv.gz", b"text,label\n", "x.csv.gz is not gzip although it is called .gz"),
+        ("x.csv.gz", b"text,label\n", "x.csv.gz is not a gzip file although its name ends with .gz"),
         ("x.csv", "text,label\na,b,c\n", "line 2: expected 2 fields as in the header, got 3"),
         ("x.csv", 'text,label\n"a,b\nc,d\n', "line 2: the quotes do not close"),
         ("x.csv", "foo,bar,label\na,b,c\n", "none of the columns 'foo', 'bar' is called text"),
         ("x.csv", "text,text,label\na,b,c\n", "the column 'text' occurs 2 times"),
-        ("x.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "x.jsonl, line 2: not JSON"),
+        ("x.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "x.jsonl, line 2: not valid JSON"),
         ("x.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
         ("x.jsonl", json_lines({"text": 5, "label": 1}), "line 1: expected text in column 'text', got 5 (int)"),
         ("x.jsonl", json_lines({"text": None, "label": 1}), "line 1: expected text in column 'text', got nothing"),

@@ -45,7 +45,7 @@ def write(path: Path, source: Source, label: str | None, encode: Callable[[Row],
             stream.write_batch(batch_of(source, piece, schema, encode))
             rows += len(piece)
         if rows == 0:
-            raise InputError(f"{source.name} holds no rows; expected at least one")
+            raise InputError(f"{source.name} has no rows; expected at least one")
 
 
 def pieces(rows: Iterator[Row]) -> Iterator[list[Row]]:
@@ -82,4 +82,4 @@ def not_unicode(source: Source, piece: list[Row]) -> InputError:
         except UnicodeEncodeError as error:
             bad = f"\\u{ord(error.object[error.start]):04x}"
             return InputError(f"{source.at(row.place)}: {bad} is half a surrogate pair, not text; correct the row")
-    return InputError(f"{source.name} holds text that is not valid Unicode")
+    return InputError(f"{source.name} has text that is not valid Unicode; correct the file")

@@ -102,7 +102,7 @@ class Card(Strict):
     def agree(self) -> "Card":
         unknown = set(self.partial) - set(self.splits)
         if unknown:
-            raise ValueError(f"partial names no split of the card: {sorted(unknown)}")
+            raise ValueError(f"expected splits of the card in partial, got {sorted(unknown)}")
         return self
 
     @property
@@ -140,12 +140,12 @@ def read(file: str, text: str) -> Card:
     try:
         card = Card.model_validate(yaml.load(text, Loader=LOADER))
     except yaml.YAMLError as error:
-        raise InputError(f"card {file} is not YAML: {' '.join(str(error).split())}") from None
+        raise InputError(f"card {file} is not valid YAML: {' '.join(str(error).split())}") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"card {file}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if card.name != file.removesuffix(".yaml"):
-        raise InputError(f"card {file} is named {card.name}; the file and the name must be the same word")
+        raise InputError(f"card {file} has the name {card.name}; use the same word for both")
     return card
 
 

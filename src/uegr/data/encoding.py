@@ -28,7 +28,7 @@ def open_bytes(path: Path) -> IO[bytes]:
     if magic == b"\x1f\x8b":
         return cast(IO[bytes], gzip.open(path, "rb"))
     if magic and path.suffix == ".gz":
-        raise InputError(f"{path} is not gzip although it is called .gz; rename it")
+        raise InputError(f"{path} is not a gzip file although its name ends with .gz; rename it")
     return path.open("rb")
 
 
@@ -68,7 +68,7 @@ def guarded(path: Path, encoding: str, rows: Iterator[Item]) -> Iterator[Item]:
     except UnicodeDecodeError:
         line, byte = undecodable(path, encoding)
         raise InputError(
-            f"{path}, line {line}: byte {byte:#04x} is not {encoding.removesuffix('-sig')}; say its encoding "
+            f"{path}, line {line}: byte {byte:#04x} is not {encoding.removesuffix('-sig')}; name the encoding "
             "(--encoding), for instance cp1252 for western Windows files or gb18030 for Chinese ones"
         ) from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -33,7 +33,7 @@ class Delimited:
     unit = "line"
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """Every record and the line it begins on; a blank line is no record."""
+        """Every record and the line it begins on; a blank line is not a record."""
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
         begun = 1
         with open_text(self.path, self.encoding, newline="") as file:
@@ -46,7 +46,7 @@ class Delimited:
             except csv.Error as error:
                 raise InputError(
                     f"{self.path}, line {begun}: the quotes do not close ({error}); double every quote inside a quoted "
-                    "field, or say quoting='none' (--quoting none) if quotes are ordinary characters here"
+                    "field, or use quoting='none' (--quoting none) if quotes are ordinary characters here"
                 ) from None
 
     def columns(self) -> list[str]:
@@ -62,14 +62,14 @@ class Delimited:
             if len(record) != len(header):
                 raise InputError(
                     f"{self.path}, line {line}: expected {len(header)} fields as in the header, got {len(record)}; "
-                    "quote fields that hold the delimiter, or say the delimiter (--delimiter)"
+                    "quote fields that contain the delimiter, or name the delimiter (--delimiter)"
                 )
             yield line, [record[index] for index in indices]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """jsonl: one JSON object a line."""
+    """jsonl: one JSON object per line."""
 
     path: Path
     encoding: str
@@ -101,7 +101,7 @@ class Array(Lines):
             items = parsed(file.read(), str(self.path))
         if not isinstance(items, list):
             raise InputError(
-                f"{self.path}: expected a list of objects, or one object a line, got {type(items).__name__}"
+                f"{self.path}: expected a list of objects, or one object per line, got {type(items).__name__}"
             )
         for place, item in enumerate(items, 1):
             yield place, an_object(item, f"{self.path}, row {place}")
@@ -148,11 +148,11 @@ Format = Delimited | Lines | Array | Parquet
 
 
 def parsed(text: str, where: str) -> Any:
-    """JSON, or one line that says where it is none."""
+    """Parsed JSON; an error says where it is not valid."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}: not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+        raise InputError(f"{where}: not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, a list in a list in a list ...
         raise InputError(f"{where}: not usable JSON ({error})") from None
 
@@ -164,7 +164,7 @@ def an_object(value: Any, where: str) -> dict[str, Any]:
 
 
 def is_lines(path: Path, encoding: str) -> bool:
-    """Whether a .json file is one object a line, as many are."""
+    """Whether a .json file has one object per line, as many have."""
     with open_text(path, encoding, newline="") as file:
         return file.read(4096).lstrip().startswith("{")
 

@@ -1,4 +1,4 @@
-"""What the label column holds: names in a stable order, or numbers; anything else is said in one line."""
+"""What the label column holds: names in a stable order, or numbers; anything else is an error of one line."""
 
 import re
 from collections.abc import Callable
@@ -124,7 +124,7 @@ def learn(source: Source, kind: Kind | None = None) -> Labelling:
     """The labelling of a training split: whole numbers in numeric order, names sorted, fractions only if asked for."""
     seen = look(source, keep_names=kind != "regression")
     if seen.rows == 0:
-        raise InputError(f"{source.name} holds no rows; expected at least one")
+        raise InputError(f"{source.name} has no rows; expected at least one")
     if seen.missing:
         raise InputError(
             f"{source.at(seen.first_missing)}: the label is missing ({seen.missing} of {seen.rows} rows have none); "

@@ -67,6 +67,8 @@ def load(
     """
     reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
     found = resolve(source, reading, paper_split)
+    if found.card is not None:
+        warn_of_unused(found.name, reading, kind)
     wanted = chosen(found.name, found.sources, splits)
     with_labels = labelled_splits(found.sources, wanted, labelled, reading)
     if not with_labels:
@@ -85,11 +87,19 @@ def load(
     return data
 
 
+def warn_of_unused(name: str, reading: Reading, kind: Kind | None) -> None:
+    """A card says how its rows are read, so that options for files have no effect."""
+    given = {**{f"{column}_column": getattr(reading, column) for column in ("text", "pair", "label")}, "kind": kind}
+    given |= {option: getattr(reading, option) for option in ("delimiter", "quoting", "encoding")}
+    if unused := [option for option, value in given.items() if value is not None]:
+        warn(f"{name} is a data set with a card, which says how it is read; no effect: {', '.join(unused)}")
+
+
 def warn_of_leaks(data: Data) -> None:
     for name, leak in leaks(data.splits).items():
         warn(
             f"{data.name}: {leak.rows:,} of {len(data.splits[name]):,} texts of {name} also occur in train ({leak}); "
-            "scores on them say nothing about new text"
+            "scores on them say nothing about new texts"
         )
 
 
@@ -100,7 +110,7 @@ def chosen(name: str, sources: Mapping[str, Source], splits: Iterable[str] | Non
     wanted = list(splits)
     for split in wanted:
         if split not in sources:
-            raise InputError(f"{name} has no split {split!r} here; choose from {', '.join(sources)}")
+            raise InputError(f"{name} has no split {split!r} here; choose one of: {', '.join(sources)}")
     return wanted
 
 

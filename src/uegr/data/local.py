@@ -1,4 +1,4 @@
-"""Local files and folders as sources of rows: formats, columns and quoting are detected or said."""
+"""Local files and folders as sources of rows: formats, columns and quoting are detected or given."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -104,7 +104,7 @@ def format_of(path: Path, codec: str, reading: Reading, content: str) -> Format:
     usual = "\t" if suffix == ".tsv" else ","
     delimiter = reading.delimiter or delimiter_of(path, codec, usual)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise InputError(f"expected one character as delimiter, got {delimiter!r}")
+        raise InputError(f"expected one character as delimiter (--delimiter), got {delimiter!r}")
     layout = Delimited(path, codec, delimiter, reading.quoting or "standard")
     return layout if reading.quoting or delimiter != "\t" else with_quoting(layout, content)
 
@@ -138,11 +138,11 @@ class Used:
 
 
 def columns_of(path: Path, names: list[str], reading: Reading) -> Used:
-    """The columns by what the user says, else by the names that data sets usually have."""
-    for asked, flag in ((reading.text, "text"), (reading.pair, "pair"), (reading.label, "label")):
-        if asked is not None and asked not in names:
-            hint = did_you_mean(asked, names)
-            raise InputError(f"{path} has no column {asked!r} (--{flag}-column); {hint}")
+    """The columns that the user names, else those with the names that data sets usually have."""
+    asked = {"--text-column": reading.text, "--pair-column": reading.pair, "--label-column": reading.label}
+    for flag, name in asked.items():
+        if name is not None and name not in names:
+            raise InputError(f"{path} has no column {name!r} ({flag}); {did_you_mean(name, names)}")
     label = reading.label or first_of(LABELS, names)
     text, pair = reading.text, reading.pair
     if text is None:
@@ -171,7 +171,7 @@ def text_columns(path: Path, names: list[str]) -> tuple[str, str | None]:
         return found or names[0], None
     raise InputError(
         f"{path}: none of the columns {', '.join(map(repr, names[:12]))} is called text; "
-        "name it with text_column (--text-column), and see that the first line names the columns"
+        "name it with text_column (--text-column), and check that the first line names the columns"
     )
 
 

@@ -126,10 +126,13 @@ def edited(card: Card, source: Source) -> Source:
 def as_in_the_paper(card: Card, sources: dict[str, Source]) -> dict[str, Source]:
     """The card's other split; where only a part of the rows is there, its sizes shrink alike."""
     if card.paper is None:
-        raise InputError(f"the card {card.name} knows no other split of a paper; leave out --paper-split")
+        raise InputError(f"the papers use no other split of {card.name}; leave out --paper-split")
     pool = [sources[split] for split in card.paper.pool if split in sources]
     if len(pool) < len(card.paper.pool):
-        raise InputError(f"the paper's split of {card.name} needs {' and '.join(card.paper.pool)}; not all are here")
+        raise InputError(
+            f"the paper's split of {card.name} needs {' and '.join(card.paper.pool)}, and not all of them are here; "
+            "leave out --paper-split"
+        )
     key = key_of("count", arrow.VERSION, [source.key for source in pool])
     rows = remembered(key, lambda: sum(1 for source in pool for _ in source.read()))
     share = min(1.0, rows / sum(card.splits[split] for split in card.paper.pool))

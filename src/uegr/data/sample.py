@@ -37,7 +37,7 @@ def rows_wanted(rows: int, size: int | None, fraction: float | None) -> int:
         size = max(1, round(rows * fraction))
     assert size is not None
     if not 1 <= size <= rows:
-        raise InputError(f"expected a size from 1 to the {rows:,} rows there are, got {size:,}")
+        raise InputError(f"expected a size from 1 to {rows:,}, the number of rows, got {size:,}")
     return size
 
 
