@@ -334,3 +334,23 @@ def selected(method: Method) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         torch.manual_seed(0)
         found.append(gradients(one, model, batch))
     return found[0], found[1]
+
+
+@pytest.mark.parametrize(
+    ("family", "lowest", "highest"), [("textcnn", 0.3, 0.5), ("bilstm", 0.3, 0.5), ("bert", 0.075, 0.125)]
+)
+def test_the_default_rates_follow_the_kind_of_model(family: str, lowest: float, highest: float) -> None:
+    """Trained from scratch: the paper's best range; pretrained: around the model's own rate."""
+    model = classifier(family).train()
+    for module in sites(model).values():
+        module.p = 0.1 if family == "bert" else 0.5
+    method = uegr()
+    gradients(method, model, batch_for(model))
+    ranks = method.objective.dropout.ranks
+    assert ranks
+    for key in ranks:
+        name, units = key.rsplit("/", 1)
+        q = method.objective.dropout.probabilities(name, sites(model)[name].p, int(units), 2)
+        assert float(q.min()) == pytest.approx(lowest, abs=0.03)
+        assert float(q.max()) == pytest.approx(highest, abs=0.03)
+        assert lowest - 1e-9 <= float(q.min()) <= float(q.max()) <= highest + 1e-9

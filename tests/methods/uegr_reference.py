@@ -251,8 +251,9 @@ def drop_rows(
     ranks = ranks or [0.5] * units
     given, spread = options["rates"], options["spread"]
     if given is None:
-        rates = [own] * passes
-        spread = own * (0.25 if spread is None else spread)  # the paper's 0.1 of 0.4
+        centre = 0.4 if own >= 0.5 else own  # a model trained from scratch takes the paper's [0.3, 0.5]
+        rates = [centre] * passes
+        spread = centre * (0.25 if spread is None else spread)  # the paper's 0.1 of 0.4
     else:
         rates = list(given) if passes > 1 else [sum(given) / len(given)]
         spread = 0.1 if spread is None else spread

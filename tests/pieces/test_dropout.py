@@ -57,6 +57,10 @@ def test_the_papers_range_and_the_share_of_an_own_rate() -> None:
     torch.testing.assert_close(paper, torch.tensor([[0.3, 0.4, 0.5]] * 2).double())
     own = AdaptiveDropout(None, ranks=ranks).probabilities("site", 0.2, 3, 2)
     torch.testing.assert_close(own, torch.tensor([[0.15, 0.2, 0.25]] * 2).double())
+    scratch = AdaptiveDropout(None, ranks=ranks).probabilities("site", 0.5, 3, 2)  # trained from scratch
+    torch.testing.assert_close(scratch, torch.tensor([[0.3, 0.4, 0.5]] * 2).double())
+    wider = AdaptiveDropout(None, spread=0.5, ranks=ranks).probabilities("site", 0.5, 3, 2)
+    torch.testing.assert_close(wider, torch.tensor([[0.2, 0.4, 0.6]] * 2).double())
     unknown = AdaptiveDropout((0.2, 0.6)).probabilities("site", 0.1, 3, 2)
     torch.testing.assert_close(unknown, torch.tensor([[0.2] * 3, [0.6] * 3]).double())
 
@@ -290,7 +294,9 @@ def test_refusals() -> None:
     ):
         AdaptiveDropout().check(bare)
     still = without_randomness(tiny("bert")[0])
-    with pytest.raises(ValueError, match=r"expected a dropout rate above 0, got BertFor.* with all rates 0; say rates"):
+    with pytest.raises(
+        ValueError, match=r"expected a dropout rate above 0, got BertFor.* with all rates 0; give rates"
+    ):
         AdaptiveDropout().check(still)
     AdaptiveDropout((0.1, 0.1)).check(still)
     AdaptiveDropout(spread=0.0).check(still)  # on purpose: the step is then exactly twice vanilla's

@@ -15,8 +15,9 @@ Ablations: `spread=0` no adaptive dropout, `divergence_weight=0` no divergence, 
 all entries that is masked, the zero rows of absent words first; with `live` the share of the entries whose gradient is
 not zero; with `encoder` that of the encoder's layers (RoAST), while embeddings and head are always updated.
 
-Deviations and readings: adaptive dropout is prose in the paper, the definition is ours; `rates=None` centres it on each
-site's own rate, because the paper's 0.3-0.5 (`rates=(0.4, 0.4)`) hurt a pretrained encoder trained with 0.1. `score`
+Deviations and readings: adaptive dropout is prose in the paper, the definition is ours; `rates=None` takes the paper's
+best range [0.3, 0.5] (`rates=0.4`) for models trained from scratch, whose own rate is 0.5, and centres on each site's
+own rate otherwise, because 0.3-0.5 hurt a pretrained encoder trained with 0.1. `spread=0` drops at the centre. `score`
 and `keep` default to the reading of the text and of RoAST's code, not to the printed eq. 8 and sign of eq. 9
 (`score="range"`, `keep="printed"`; `keep="algorithm"` is algorithm 1, line 11, whose brackets differ from eq. 9).
 `adversarial_reduction="sum"` is eq. 10, without eq. 3's 1/K; `norm="sign"` is FGSM's sign, not eq. 2's norm. Theorem 1

@@ -25,6 +25,16 @@ from uegr.pieces.sites import Layout, another_forward, check_sites, sites, until
 
 HIGHEST = 0.95  # above it, dividing what is kept by 1 - q only amplifies noise
 PAPER_RATE, PAPER_SPREAD = 0.4, 0.1  # the paper's best range, [0.3, 0.5]
+SCRATCH_RATE = 0.5  # R-AT's own rate for models trained from scratch; pretrained encoders have 0.1
+
+
+def centre(own_rate: float) -> float:
+    """The rate that a site adapts around by default: the paper's for a model trained from scratch, else its own.
+
+    >>> centre(0.5), centre(0.1)
+    (0.4, 0.1)
+    """
+    return PAPER_RATE if own_rate >= SCRATCH_RATE else own_rate
 
 
 def mean_ranks(values: Tensor) -> Tensor:
@@ -48,8 +58,8 @@ def drop_probabilities(ranks: Tensor, rates: Tensor, spread: float | Tensor) -> 
 class AdaptiveDropout:
     """The units' ranks learned in the clean pass, and the dropout of the passes that follow.
 
-    `rates=None` keeps each site's own rate as the centre, `spread` being a fraction of it (default: the paper's
-    0.1/0.4); with rates given, `spread` is absolute (default 0.1).
+    `rates=None` takes each site's own rate as the centre, or the paper's 0.4 from an own rate of 0.5 on; `spread` is then
+    a fraction of the centre (default: the paper's 0.1/0.4). With rates given, `spread` is absolute (default 0.1).
     """
 
     rates: Sequence[float] | None = None
@@ -62,7 +72,7 @@ class AdaptiveDropout:
         if self.rates is None and self.spread != 0 and not any(module.p for module in found.values()):
             name = type(unwrapped(model)).__name__
             raise ValueError(
-                f"expected a dropout rate above 0, got {name} with all rates 0; say rates, as in rates=0.1"
+                f"expected a dropout rate above 0, got {name} with all rates 0; give rates, as in rates=0.1"
             )
 
     def probabilities(self, name: str, own_rate: float, units: int, passes: int) -> Tensor:
@@ -70,7 +80,7 @@ class AdaptiveDropout:
         ranks = self.ranks.get(f"{name}/{units}", torch.full((units,), 0.5, dtype=torch.float64))
         if self.rates is None:
             share = PAPER_SPREAD / PAPER_RATE if self.spread is None else self.spread
-            return drop_probabilities(ranks, ranks.new_full((passes,), own_rate), share * own_rate)
+            return drop_probabilities(ranks, ranks.new_full((passes,), centre(own_rate)), share * centre(own_rate))
         rates = ranks.new_tensor(self.rates if passes > 1 else [sum(self.rates) / len(self.rates)])
         return drop_probabilities(ranks, rates, PAPER_SPREAD if self.spread is None else self.spread)
 
