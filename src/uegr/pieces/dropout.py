@@ -25,7 +25,7 @@ from uegr.pieces.sites import Layout, another_forward, check_sites, sites, until
 
 HIGHEST = 0.95  # above it, dividing what is kept by 1 - q only amplifies noise
 PAPER_RATE, PAPER_SPREAD = 0.4, 0.1  # the paper's best range, [0.3, 0.5]
-SCRATCH_RATE = 0.5  # R-AT's own rate for models trained from scratch; pretrained encoders have 0.1
+SCRATCH_RATE = 0.5  # the own rate of models trained from scratch (R-AT, section 5.2); pretrained encoders have 0.1
 
 
 def centre(own_rate: float) -> float:
