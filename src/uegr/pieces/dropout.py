@@ -58,8 +58,8 @@ def drop_probabilities(ranks: Tensor, rates: Tensor, spread: float | Tensor) -> 
 class AdaptiveDropout:
     """The units' ranks learned in the clean pass, and the dropout of the passes that follow.
 
-    `rates=None` takes each site's own rate as the centre, or the paper's 0.4 from an own rate of 0.5 on; `spread` is then
-    a fraction of the centre (default: the paper's 0.1/0.4). With rates given, `spread` is absolute (default 0.1).
+    `rates=None` takes each site's own rate as the centre, or the paper's 0.4 from an own rate of 0.5 on; `spread` is
+    then a fraction of the centre (default: the paper's 0.1/0.4). With rates given, it is absolute (default 0.1).
     """
 
     rates: Sequence[float] | None = None
