@@ -1,28 +1,45 @@
 """Fine-tune language models that generalise and withstand perturbation, and prove it.
 
-from uegr import RobustTrainer, methods
-trainer = RobustTrainer(model=model, args=args, train_dataset=train, eval_dataset=dev, method=methods.uegr())
-trainer.train()
+    from uegr import RobustTrainer, methods
+    trainer = RobustTrainer(model=model, args=args, train_dataset=train, eval_dataset=dev, method=methods.uegr())
+    trainer.train()
+
+Everything is imported on first use, so that `import uegr` and `uegr --help` do not load torch.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from uegr import methods
+    from uegr import attacks, data, evaluation, methods, models, result, statistics, testing
     from uegr.attacks import attack
-    from uegr.methods import Method, Objective
-    from uegr.pieces.schedule import Moment
+    from uegr.methods import Method, Moment, Objective
     from uegr.training.engine import RobustTrainer
     from uegr.training.step import backward, finish_update
 
 __version__ = "0.1.0"
-__all__ = ["Method", "Moment", "Objective", "RobustTrainer", "attack", "backward", "finish_update", "methods"]
+__all__ = [
+    "Method",
+    "Moment",
+    "Objective",
+    "RobustTrainer",
+    "attack",
+    "attacks",
+    "backward",
+    "data",
+    "evaluation",
+    "finish_update",
+    "methods",
+    "models",
+    "result",
+    "statistics",
+    "testing",
+]
 
 _HOMES = {
     "Method": "uegr.methods",
+    "Moment": "uegr.methods",
     "Objective": "uegr.methods",
-    "Moment": "uegr.pieces.schedule",
     "RobustTrainer": "uegr.training.engine",
     "attack": "uegr.attacks",
     "backward": "uegr.training.step",
@@ -31,9 +48,13 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that the command line answers `--help` before torch is loaded."""
+    """Import a name, or a room such as `uegr.data`, on first use."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name == "methods":
-        return import_module("uegr.methods")
+    if name in __all__:
+        return import_module(f"uegr.{name}")
     raise AttributeError(f"module 'uegr' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,4 +1,11 @@
-"""The published methods, by name. Adding one is a file beside this one and a line in the table."""
+"""The published methods by name, and what an author of a method needs.
+
+    from uegr import methods
+    methods.uegr(epsilon=0.1), methods.METHODS["rat"]()
+
+A new method in this package is a file beside this one and a line in the table. docs/own_method.md is about a method of
+your own.
+"""
 
 from uegr.methods.adv_mixout import adv_mixout
 from uegr.methods.adv_ptwd import adv_ptwd
@@ -6,7 +13,16 @@ from uegr.methods.ascc import ascc
 from uegr.methods.awp import awp
 from uegr.methods.child_d import child_d
 from uegr.methods.child_f import child_f
-from uegr.methods.contract import GradientEdit, Method, MethodFactory, Objective
+from uegr.methods.contract import (
+    GradientEdit,
+    Method,
+    MethodFactory,
+    Objective,
+    Terms,
+    configured,
+    predictions,
+    task_loss,
+)
 from uegr.methods.fgm import fgm
 from uegr.methods.freelb import freelb
 from uegr.methods.lpft import lpft
@@ -24,6 +40,13 @@ from uegr.methods.smart import smart
 from uegr.methods.uegr import uegr
 from uegr.methods.vanilla import vanilla
 from uegr.methods.wcons import wcons
+from uegr.pieces.divergence import between, js, kl, pairwise, symmetric_kl
+from uegr.pieces.embedding import Batch, perturbed, repeated, token_mask, unwrapped
+from uegr.pieces.perturbation import ascend, climb, normal_start, project, random_start, unit, zero_start
+from uegr.pieces.randomness import rehearsed
+from uegr.pieces.schedule import Moment, warmed
+from uegr.pieces.selective import SelectiveUpdate
+from uegr.pieces.weights import gradients, moved, steepest, trainable
 
 METHODS: dict[str, MethodFactory] = {
     "vanilla": vanilla,
@@ -51,4 +74,40 @@ METHODS: dict[str, MethodFactory] = {
     "roast": roast,
 }
 
-__all__ = ["METHODS", "GradientEdit", "Method", "Objective", *METHODS]
+__all__ = [
+    "METHODS",
+    "Batch",
+    "GradientEdit",
+    "Method",
+    "MethodFactory",
+    "Moment",
+    "Objective",
+    "SelectiveUpdate",
+    "Terms",
+    "ascend",
+    "between",
+    "climb",
+    "configured",
+    "gradients",
+    "js",
+    "kl",
+    "moved",
+    "normal_start",
+    "pairwise",
+    "perturbed",
+    "predictions",
+    "project",
+    "random_start",
+    "rehearsed",
+    "repeated",
+    "steepest",
+    "symmetric_kl",
+    "task_loss",
+    "token_mask",
+    "trainable",
+    "unit",
+    "unwrapped",
+    "warmed",
+    "zero_start",
+    *METHODS,
+]
