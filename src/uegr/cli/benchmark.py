@@ -51,14 +51,14 @@ def benchmark(
     from uegr.benchmark.plan import cells_of
 
     if address is not None and backend is not Backend.ray:
-        raise InputError("--address needs --backend ray; leave it out, or use both")
+        raise InputError("--address is for --backend ray; leave it out, or use both")
     grid = read_grid(file, scale)
     cells = cells_of(grid)
     root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))
     work = Work(root.resolve(), time.time(), shlex.join(["uegr", *sys.argv[1:]]))
     chosen = [cell for cell in cells if only is None or cell.fits(only)]
     if not chosen:
-        raise InputError(f"no cell of {file.name} matches {only!r}; --dry-run shows the names")
+        raise InputError(f"no cell of {file.name} fits {only!r}; --dry-run shows the names")
     board = Board(work, chosen)
     if not dry_run:
         write_grid(work.root, grid, cells)
