@@ -1,10 +1,12 @@
 """`uegr train`: the folder it leaves, and what it answers to mistakes."""
 
 import json
+import re
 
 import pytest
 
 from tests.tiny_run import data_folder, sentences, write_csv
+from uegr.training.config import EPOCHS, LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, RunConfig
 
 SMALL = ["--batch-size", "8", "--learning-rate", "0.01", "--quiet", "--seed", "3"]
 
@@ -155,3 +157,46 @@ def test_without_an_output_every_run_has_a_folder_of_its_own(uegr, home, tmp_pat
         code, _, error = uegr("train", *base, "--set", "training.max_steps=1", "--quiet")
         assert code == 0, error
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["data-model-rdrop-0", "data-model-vanilla-0"]
+
+
+def test_the_defaults_in_the_help_are_those_of_the_configuration(uegr):
+    config = RunConfig(dataset={"name": "x"})
+    shown = re.sub(r"[│\s]+", " ", uegr("train", "--help")[1])
+    for flag, default in {
+        "--method": config.method["name"],
+        "--model": config.model.name,
+        "--seed": config.seed,
+        "--batch-size": config.training.batch_size,
+        "--precision": config.training.precision,
+        "--epochs": f"the model's own, else {EPOCHS}",
+        "--augment-start": config.augment.start,
+    }.items():
+        assert re.search(rf"{flag} [^>]*> (?:(?! --\w).)*default: {default}\.", shown), flag
+    assert [float(rate) for rate in re.findall(r"\de-\d", shown)] == [PRETRAINED_RATE, LORA_RATE, SCRATCH_RATE]
+
+
+FLAGS = {
+    "--learning-rate 0.01": ("training", "learning_rate", 0.01),
+    "--batch-size 8": ("training", "batch_size", 8),
+    "--patience 2": ("training", "patience", 2),
+    "--precision bf16": ("training", "precision", "bf16"),
+    "--delimiter tab": ("dataset", "delimiter", "\t"),
+    "--quoting none": ("dataset", "quoting", "none"),
+    "--encoding cp1252": ("dataset", "encoding", "cp1252"),
+    "--kind regression": ("dataset", "kind", "regression"),
+    "--paper-split": ("dataset", "paper_split", True),
+    "--label-column stars": ("dataset", "label_column", "stars"),
+    "--lora": ("model", "lora", 8),
+}
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_flag_reaches_the_configuration_and_wins_over_the_file(flag, uegr, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("uegr.runs.train.train", lambda config, *args, **options: seen.append(config))
+    file = tmp_path / "run.yaml"
+    file.write_text("dataset: {name: x, encoding: utf-16}\ntraining: {batch_size: 4, patience: 9}\n")
+    code, _, error = uegr("train", "--config", file, *flag.split())
+    assert code == 0, error
+    section, key, value = FLAGS[flag]
+    assert getattr(getattr(seen[0], section), key) == value

@@ -1,11 +1,7 @@
-import json
-
 import datasets
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from uegr.cli.data import app
 from uegr.data import Data
 from uegr.data.card import card
 from uegr.data.check import GARBLED, check
@@ -113,53 +109,3 @@ def test_lengths_and_balance():
 def test_rows_cannot_steer_the_terminal():
     assert "\x1b" not in plain("\x1b[2J\x1b]0;title\x07").plain
     assert len(plain("x" * 1000).plain) == 301
-
-
-@pytest.fixture
-def mine(tmp_path):
-    place = tmp_path / "mine"
-    place.mkdir()
-    (place / "train.csv").write_text("text,label\n[red]good[/red] film,pos\nbad film,neg\n")
-    (place / "dev.csv").write_text("text,label\nbad film,neg\n")
-    return str(place)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-
-
-def test_list():
-    listed = json.loads(run("list", "--json").stdout)
-    names = [entry["name"] for entry in listed]
-    assert "snippets" in names
-    assert names == sorted(names)
-    assert {entry["from"] for entry in listed} == {"package", "hub", "not here"}
-    assert "snippets" in run("list").stdout
-
-
-@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
-def test_show(mine):
-    shown = json.loads(run("show", mine, "--json", "--rows", "1").stdout)
-    assert [(entry["name"], entry["split"], entry["rows"]) for entry in shown] == [
-        ("mine", "train", 2),
-        ("mine", "validation", 1),
-    ]
-    assert shown[0]["balance"] == {"neg": 1, "pos": 1}
-    assert shown[0]["examples"] == [{"text": "[red]good[/red] film", "label": "pos"}]
-    assert "[red]good[/red] film" in run("show", mine).stdout
-
-
-def test_check(mine):
-    result = run("check", mine, "--json")
-    (report,) = json.loads(result.stdout)
-    assert (report["name"], report["passed"], result.exit_code) == ("mine", True, 0)
-    assert report["findings"][0]["text"] == "1 of 1 texts also occur in train"
-    assert run("check", mine, "--strict").exit_code == 1
-    assert "leak" in run("check", mine).stdout
-
-
-@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
-def test_stats(mine):
-    numbers = json.loads(run("stats", mine, "--split", "train", "--json").stdout)
-    assert [(entry["name"], entry["split"], entry["rows"]) for entry in numbers] == [("mine", "train", 2)]
-    assert "█" in run("stats", mine).stdout

@@ -1,0 +1,80 @@
+"""`uegr data`: lists, shows, checks, draws; and the flags that its errors name."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def mine(tmp_path):
+    place = tmp_path / "mine"
+    place.mkdir()
+    (place / "train.csv").write_text("text,label\n[red]good[/red] film,pos\nbad film,neg\n")
+    (place / "dev.csv").write_text("text,label\nbad film,neg\n")
+    return str(place)
+
+
+def test_list(uegr):
+    listed = json.loads(uegr("data", "list", "--json")[1])
+    names = [entry["name"] for entry in listed]
+    assert "snippets" in names
+    assert names == sorted(names)
+    assert {entry["from"] for entry in listed} == {"package", "hub", "not here"}
+    assert "snippets" in uegr("data", "list")[1]
+
+
+@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
+def test_show(uegr, mine):
+    shown = json.loads(uegr("data", "show", mine, "--json", "--rows", "1")[1])
+    assert [(entry["name"], entry["split"], entry["rows"]) for entry in shown] == [
+        ("mine", "train", 2),
+        ("mine", "validation", 1),
+    ]
+    assert shown[0]["balance"] == {"neg": 1, "pos": 1}
+    assert shown[0]["examples"] == [{"text": "[red]good[/red] film", "label": "pos"}]
+    assert "[red]good[/red] film" in uegr("data", "show", mine)[1]
+
+
+def test_check(uegr, mine):
+    code, out, _ = uegr("data", "check", mine, "--json")
+    (report,) = json.loads(out)
+    assert (report["name"], report["passed"], code) == ("mine", True, 0)
+    assert report["findings"][0]["text"] == "1 of 1 texts also occur in train"
+    assert uegr("data", "check", mine, "--strict")[0] == 1
+    assert "leak" in uegr("data", "check", mine)[1]
+
+
+@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
+def test_stats(uegr, mine):
+    numbers = json.loads(uegr("data", "stats", mine, "--split", "train", "--json")[1])
+    assert [(entry["name"], entry["split"], entry["rows"]) for entry in numbers] == [("mine", "train", 2)]
+    assert "█" in uegr("data", "stats", mine)[1]
+
+
+REMEDIES = {
+    "--encoding": ("text,label\ncafé,a\nbar,b\n", ["--encoding", "cp1252"]),
+    "--quoting": ('text,label\n"fine,a\nbar,b\n', ["--quoting", "none"]),
+    "--delimiter": ("text,label;y\nfine film;a\ndull film;b\n", ["--delimiter", ";"]),
+    "--kind": ("text,label\na,0.5\nb,1\n", ["--kind", "regression"]),
+    "--text-column": ("first,second,label\na,b,c\nd,e,f\n", ["--text-column", "second"]),
+    "--paper-split": ("", []),
+}
+
+
+@pytest.mark.parametrize("command", ["show", "check", "stats"])
+@pytest.mark.parametrize("flag", REMEDIES)
+def test_the_remedy_of_an_error_works(flag, command, uegr, tmp_path):
+    content, remedy = REMEDIES[flag]
+    file = tmp_path / "mine.csv"
+    file.write_bytes(content.encode("cp1252"))
+    name, wrong = (file, []) if content else ("snippets", ["--paper-split"])
+    code, _, error = uegr("data", command, name, *wrong)
+    assert (code, flag in error) == (2, True), error
+    code, _, error = uegr("data", command, name, *remedy)
+    assert code == 0, error
+
+
+def test_a_tab_has_a_name(uegr, tmp_path):
+    (tmp_path / "x.csv").write_text("a b\tlabel\nfine film\tgood\n")
+    (shown,) = json.loads(uegr("data", "show", tmp_path / "x.csv", "--delimiter", "tab", "--json")[1])
+    assert shown["examples"] == [{"text": "fine film", "label": "good"}]
