@@ -14,11 +14,11 @@ MAY_KNOW: dict[str, set[str]] = {
     "methods": {"pieces"},
     "models": {"pieces"} | BASE,
     "data": BASE,
-    "training": {"methods", "pieces", "models", "data", "attacks"} | BASE,
+    "training": {"methods", "pieces", "attacks"} | BASE,
     "evaluation": {"pieces", "models", "data"} | BASE,
     "attacks": {"pieces", "models", "data"} | BASE,
     "runs": ONE_RUN | BASE,
-    "benchmark": {"runs", "training", "data", "models", "attacks"} | BASE,
+    "benchmark": {"runs", "training"} | BASE,
     "report": BASE,  # reads results and statistics only
     "result": {"errors", "statistics"},
     "statistics": {"errors"},

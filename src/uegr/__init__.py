@@ -1,8 +1,9 @@
 """Fine-tune language models that generalise and withstand perturbation, and prove it.
 
-    from uegr import RobustTrainer, methods
+    from uegr import RobustTrainer, methods, open_run
     trainer = RobustTrainer(model=model, args=args, train_dataset=train, eval_dataset=dev, method=methods.uegr())
     trainer.train()
+    open_run("runs/first").predict(["a fine film"])
 
 Everything is imported on first use, so that `import uegr` and `uegr --help` do not load torch.
 """
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from uegr import attacks, data, evaluation, methods, models, result, statistics, testing
     from uegr.attacks import attack
     from uegr.methods import Method, Moment, Objective
+    from uegr.runs.finished import open_run
     from uegr.training.engine import RobustTrainer
     from uegr.training.step import backward, finish_update
 
@@ -31,6 +33,7 @@ __all__ = [
     "finish_update",
     "methods",
     "models",
+    "open_run",
     "result",
     "statistics",
     "testing",
@@ -44,6 +47,7 @@ _HOMES = {
     "attack": "uegr.attacks",
     "backward": "uegr.training.step",
     "finish_update": "uegr.training.step",
+    "open_run": "uegr.runs.finished",
 }
 
 

@@ -13,6 +13,7 @@ from uegr.benchmark.grid import SCALES, Grid, read_grid
 from uegr.benchmark.plan import Cell, cells_of, printed_by_name
 from uegr.cli.demo import METHODS, demo_config
 from uegr.packages import cache_folder
+from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -58,7 +59,7 @@ def test_its_scales_grow(file: Path) -> None:
 
 def value_at(cell: Cell, path: str) -> Any:
     section, _, key = path.partition(".")
-    return RunConfig(**cell.config).resolved()[section][key]
+    return resolved(RunConfig(**cell.config))[section][key]
 
 
 @of_papers
@@ -85,8 +86,8 @@ def test_tables_have_printed_figures_and_attacks_that_are_printed_are_run(file: 
 
 def test_quick_is_the_demo() -> None:
     cells = cells_of(read_grid(FOLDER / "quick.yaml"))
-    resolved = [RunConfig(**cell.config).resolved() for cell in cells]
-    assert resolved == [demo_config(method).resolved() for method in METHODS]
+    cells_resolved = [resolved(RunConfig(**cell.config)) for cell in cells]
+    assert cells_resolved == [resolved(demo_config(method)) for method in METHODS]
 
 
 @pytest.mark.slow

@@ -14,9 +14,10 @@ import pytest
 from tests.benchmark.tiny_grid import command, grid_file, run
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here
-from uegr.benchmark.cells import Work, is_complete, journal
+from uegr.benchmark.cells import is_complete
 from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import Cell, cells_of
+from uegr.benchmark.work import Work, journal
 
 SAVING = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01, "checkpoint_steps": 3}
 MEASURE = {"rows": 4, "figures": [], "attacks": [{"attack": "deepwordbug", "examples": 2}]}
@@ -57,7 +58,7 @@ def check(work: Work, cells: list[Cell], before: dict[str, tuple[bytes, int]]) -
     for cell in cells:
         path = work.folder(cell) / "result.json"
         if path.exists():
-            assert json.loads(path.read_bytes())["scores"]["test"]["n"] == 12
+            assert json.loads(path.read_bytes())["tasks"]["data"]["scores"]["test"]["accuracy"]["n"] == 12
         if is_complete(work, cell):
             now[cell.name] = (path.read_bytes(), begun[cell.name])
     for name, found in before.items():

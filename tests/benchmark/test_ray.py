@@ -12,15 +12,16 @@ import pytest
 from tests.benchmark.tiny_grid import grid_file
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here, run_on_ray
-from uegr.benchmark.cells import Work, is_complete, journal
+from uegr.benchmark.cells import is_complete
 from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import Cell, cells_of
+from uegr.benchmark.work import Work, journal
 
 pytestmark = pytest.mark.slow
 
 
 def scores(work: Work, cell: Cell) -> Any:
-    return json.loads((work.folder(cell) / "result.json").read_text())["scores"]
+    return json.loads((work.folder(cell) / "result.json").read_text())["tasks"]["data"]["scores"]
 
 
 def kill_when_busy(cluster: Any, victim: Any, work: Work) -> None:

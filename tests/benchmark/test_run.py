@@ -11,8 +11,8 @@ import yaml
 
 from tests.benchmark.tiny_grid import grid_file, run
 from tests.tiny_run import data_folder, model_folder
-from uegr.benchmark.cells import journal
 from uegr.benchmark.live import estimates
+from uegr.benchmark.work import journal
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +64,11 @@ def test_the_folder_has_what_the_report_reads(finished: tuple[Path, Path], home:
 
 
 def test_a_cell_is_an_ordinary_run(finished: tuple[Path, Path]) -> None:
-    from uegr.runs.evaluate import Finished
+    from uegr import open_run
 
     _, root = finished
     folder = next((root / "cells").iterdir())
-    assert Finished(folder).labels == ("bad", "good")
+    assert open_run(folder).task().labels == ("bad", "good")
     assert {"config.yaml", "model.safetensors", "metrics.jsonl"} <= {path.name for path in folder.iterdir()}
 
 
@@ -86,8 +86,8 @@ def test_what_is_measured_is_added_without_training_and_only_what_changed_is_mea
     assert run(grid_file(tmp_path, home, **settings, measure=more), "--output", root)[0] == 0
     assert events(root, "measure") == ["measure evaluation", "measure deepwordbug", "measure deepwordbug"]
     result = json.loads(next(iter(results(root).values())))
-    assert result["evaluation"]["clean"]["accuracy"]["n"] == 6
-    assert next(iter(result["attacks"].values()))["examples"] == 5
+    assert result["tasks"]["data"]["evaluation"]["clean"]["accuracy"]["n"] == 6
+    assert next(iter(result["tasks"]["data"]["attacks"].values()))["examples"] == 5
 
 
 BROKEN = """
@@ -195,10 +195,11 @@ def test_ray_and_optuna_are_asked_for_by_name_when_they_are_absent(
 def test_the_live_table_shows_who_works_and_not_who_was_killed(home: Path, tmp_path: Path) -> None:
     from rich.console import Console
 
-    from uegr.benchmark.cells import Work, record_failure
+    from uegr.benchmark.cells import record_failure
     from uegr.benchmark.grid import read_grid
     from uegr.benchmark.live import Board, picture
     from uegr.benchmark.plan import cells_of
+    from uegr.benchmark.work import Work
 
     cells = cells_of(read_grid(grid_file(tmp_path, home, methods=["vanilla", "rdrop", "fgm"])))
     work = Work(tmp_path / "out", 0.0)

@@ -9,9 +9,11 @@ import yaml
 
 from tests.benchmark.tiny_grid import grid_file, run
 from tests.tiny_run import data_folder, model_folder
-from uegr.benchmark.search import validation_score
+from uegr.benchmark.search import task_score
 from uegr.errors import InputError
+from uegr.result import Task
 from uegr.runs import train as run_module
+from uegr.statistics import Figure
 from uegr.training.config import RunConfig
 
 pytest.importorskip("optuna", reason="a search needs Optuna")
@@ -30,13 +32,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The splits of every data set that was trained on, in order."""
     found: list[set[str]] = []
-    real = run_module.load_model
+    real = run_module.prepare
 
-    def load_model(config: RunConfig, data: Any) -> Any:
-        found.append(set(data.splits))
-        return real(config, data)
+    def prepare(config: RunConfig, **options: Any) -> Any:
+        prepared = real(config, **options)
+        found.extend(set(data.splits) for data in prepared.sets.values())
+        return prepared
 
-    monkeypatch.setattr(run_module, "load_model", load_model)
+    monkeypatch.setattr(run_module, "prepare", prepare)
     return found
 
 
@@ -57,7 +60,7 @@ def test_the_best_on_validation_is_trained_for_every_seed_and_trials_have_no_tes
         assert result["config"]["training"]["learning_rate"] == search["chosen"]["training.learning_rate"]
         assert 0.5 <= result["config"]["training"]["clip"] <= 2
     trials = sorted((tmp_path / "out" / ".search").glob("*/trial-*/result.json"))
-    assert [set(json.loads(path.read_text())["scores"]) for path in trials] == [{"validation"}] * 3
+    assert [set(json.loads(path.read_text())["tasks"]["data"]["scores"]) for path in trials] == [{"validation"}] * 3
     assert not list((tmp_path / "out" / ".search").rglob("model.safetensors"))
 
 
@@ -85,7 +88,15 @@ def test_an_interrupted_search_goes_on_with_the_same_trials(
 
 def test_a_trial_with_other_splits_or_metrics_is_refused() -> None:
     with pytest.raises(InputError, match="validation rows only"):
-        validation_score({"scores": {"validation": {"f1": 1.0}, "test": {"f1": 1.0}}}, None)
+        task_score(trial(validation={"f1": 1.0}, test={"f1": 1.0}), None)
     with pytest.raises(InputError, match="did you mean f1"):
-        validation_score({"scores": {"validation": {"f1": 1.0, "n": 3}}}, "f11")
-    assert validation_score({"scores": {"validation": {"f1": 0.5, "accuracy": 1.0, "n": 3}}}, "accuracy") == 1.0
+        task_score(trial(validation={"f1": 1.0}), "f11")
+    assert task_score(trial(validation={"f1": 0.5, "accuracy": 1.0}), "accuracy") == 1.0
+    assert task_score(trial(validation={"f1": 0.5, "accuracy": 1.0}), None) == 0.5
+
+
+def trial(**splits: dict[str, float]) -> Task:
+    scores = {
+        split: {name: Figure(value, 0, 1, 3) for name, value in values.items()} for split, values in splits.items()
+    }
+    return Task(dataset="films", head="single", labels=("a", "b"), metrics=("f1",), rows=9, scores=scores)

@@ -12,7 +12,7 @@ def test_attack_counts_what_it_broke_and_resumes(uegr, run, tmp_path):
     summary = json.loads(out)
     assert summary["examples"] == 12
     assert summary["accuracy_after"] < summary["accuracy_before"]
-    assert json.loads((run / "result.json").read_text())["attacks"]["pwws on data"]["examples"] == 12
+    assert json.loads((run / "result.json").read_text())["tasks"]["data"]["attacks"]["pwws on data"]["examples"] == 12
     code, out, _ = uegr(*base, "--resume")
     assert code == 0
     assert "attack success rate" in out

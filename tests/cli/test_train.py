@@ -20,10 +20,11 @@ def test_a_finished_run_is_a_folder_that_plain_transformers_loads(finished):
     assert model.config.id2label == {0: "bad", 1: "good"}
     logits = model(**tokenizer("the film was great", return_tensors="pt")).logits
     assert model.config.id2label[int(logits.argmax())] == "good"
-    assert result["scores"]["test"]["accuracy"] > 0.9
-    assert result["scores"]["test"]["n"] == 24
+    accuracy = result["tasks"]["data"]["scores"]["test"]["accuracy"]
+    assert accuracy["value"] > 0.9
+    assert accuracy["n"] == 24
     assert sorted(p.name for p in finished.iterdir()) == sorted(
-        ["README.md", "config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
+        [".lock", "README.md", "config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
         + [p.name for p in finished.glob("tokenizer*")]
     )
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]

@@ -20,4 +20,4 @@ def test_a_method_trains_the_embedded_encoder(name, tmp_path):
     result = json.loads(done.stdout)
     assert result["config"]["method"]["name"] == name
     assert result["training"]["steps"] == 2
-    assert 0.3 < result["scores"]["test"]["accuracy"] < 1
+    assert 0.3 < result["tasks"]["snippets"]["scores"]["test"]["accuracy"]["value"] < 1

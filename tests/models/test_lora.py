@@ -12,11 +12,12 @@ from typer.testing import CliRunner
 from tests.models.families import FAMILIES, tiny
 from uegr import cli
 from uegr.errors import InputError
+from uegr.evaluation import score
 from uegr.models import Loaded
 from uegr.models.lora import adapted, merged
+from uegr.models.texts import labels_of, texts_of
 from uegr.runs import train as run
-from uegr.runs.evaluate import Finished
-from uegr.runs.outcome import split_scores
+from uegr.runs.finished import open_run
 from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
@@ -107,8 +108,10 @@ def test_a_run_is_an_ordinary_model(home, tmp_path, select):
     assert not any(name.endswith(("query.weight", "classifier.weight", "pooler.dense.weight")) for name in same)
     assert not list((tmp_path / "run").glob("adapter*"))
     AutoModelForSequenceClassification.from_pretrained(tmp_path / "run")
-    again = Finished(tmp_path / "run")
-    assert split_scores(again.data(), "test", again, config) == result["scores"]["test"]
+    task = open_run(tmp_path / "run").task()
+    rows = task.data().splits["test"]
+    again = score(["accuracy"], task.probabilities(texts_of(rows)), labels_of(rows))["accuracy"]
+    assert again == result.tasks["data"].scores["test"]["accuracy"].value
 
 
 def test_a_resumed_run_is_the_same(home, tmp_path, monkeypatch):
@@ -124,13 +127,13 @@ def test_a_resumed_run_is_the_same(home, tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             train(whole, tmp_path / "cut", quiet=True)
     result = train(whole, tmp_path / "cut", resume=True, quiet=True)
-    assert result["training"]["resumed"]
+    assert result.training.resumed
     one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_a_model_from_scratch_has_nothing_to_adapt(home, tmp_path):
-    with pytest.raises(InputError, match="textcnn is trained from scratch"):
+    with pytest.raises(InputError, match="got textcnn, which is trained from scratch"):
         train(configuration(home, model={"name": "textcnn"}), tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
 

@@ -1,6 +1,5 @@
 """The card of a run: metadata that the hub reads, figures that were measured, and nothing that a label can break."""
 
-import json
 import re
 from html import unescape
 
@@ -9,11 +8,10 @@ import yaml
 from huggingface_hub import ModelCard
 from markdown_it import MarkdownIt
 
-from tests.tiny_run import GOOD, sentences, write_csv
-from uegr.runs import folder as store
-from uegr.runs import model_card
+from uegr.result import Config
+from uegr.runs import folder, model_card
 from uegr.runs.attack import attack_run
-from uegr.runs.evaluate import measure
+from uegr.runs.evaluate import evaluate_run
 from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
@@ -30,19 +28,19 @@ def finished(home):
     return home / "first run"
 
 
-def parts(folder):
+def parts(place):
     """(metadata, text)"""
-    _, head, text = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    _, head, text = (place / "README.md").read_text(encoding="utf-8").split("---\n", 2)
     return yaml.safe_load(head), text
 
 
 def test_a_finished_run_has_a_card_that_the_hub_library_reads(finished):
-    result = store.read_result(finished)
+    result = folder.read(finished)
     head, text = parts(finished)
     found = ModelCard.load(finished / "README.md").data
     assert found.model_name == "first run"
     assert {(one.dataset_split, one.metric_type, one.metric_value) for one in found.eval_results} == {
-        (split, "accuracy", round(scores["accuracy"], 4)) for split, scores in result["scores"].items()
+        (split, "accuracy", round(scores["accuracy"].value, 4)) for split, scores in result.tasks["data"].scores.items()
     }
     assert head["tags"] == ["uegr", "fgm"]
     assert head["datasets"] == ["data"]
@@ -53,15 +51,15 @@ def test_a_finished_run_has_a_card_that_the_hub_library_reads(finished):
 
 
 def test_evaluate_and_attack_add_their_figures(finished):
-    figures = measure(finished, datasets=[], quiet=True)
+    figures = evaluate_run(finished, quiet=True)["data"]
     text = parts(finished)[1]
-    point = figures["perturbation"]["fgm"]["points"][2]
-    assert f"| accuracy, fgm within {point['epsilon']:g} | {100 * point['accuracy']:.1f} (" in text
+    point = figures.perturbation["fgm"].points[2]
+    assert f"| data | accuracy, fgm within {point.epsilon:g} | {100 * point.accuracy.value:.1f} (" in text
     assert "Under attack" not in text
     summary = attack_run(finished, attack="deepwordbug", examples=4, quiet=True).summary
     text = parts(finished)[1]
     before, after = 100 * summary.accuracy_before, 100 * summary.accuracy_after
-    assert f"| deepwordbug on data | {before:.1f} | {after:.1f} |" in text
+    assert re.search(rf"\| deepwordbug on data \| {before:.1f} \([^|]*\) \| {after:.1f} \(", text)
     assert "fgm within" in text
     assert "Not measured" not in text
 
@@ -70,10 +68,9 @@ NASTY = ["a|b", "<script>alert(1)</script>", "[x](javascript:alert(1))", "two\nl
 
 
 def test_labels_and_names_can_break_neither_table_nor_metadata(finished):
-    result = store.read_result(finished)
-    result["labels"] = NASTY
-    result["config"]["dataset"]["name"] = "/home/me/x: [y]\n---\nlicense: mit.csv"
-    text = model_card.card("name: *evil", json.loads(json.dumps(result)))
+    result = folder.read(finished)
+    nasty = "/home/me/x: [y]\n---\nlicense: mit.csv"
+    text = model_card.card("name: *evil", result.with_task("data", dataset=nasty, labels=tuple(NASTY)))
     _, head, shown = text.split("---\n", 2)
     assert "license" not in yaml.safe_load(head)
     assert yaml.safe_load(head)["model-index"][0]["name"] == "name: *evil"
@@ -86,16 +83,15 @@ def test_labels_and_names_can_break_neither_table_nor_metadata(finished):
 
 
 def test_an_alias_brings_licence_language_and_hub_names(finished):
-    result = store.read_result(finished)
-    result["config"]["model"]["name"], result["config"]["dataset"]["name"] = "minilm", "sst2"
-    head = model_card.metadata("run", result)
+    result = folder.read(finished)
+    config = Config(**result.config.model_dump() | {"model": {"name": "minilm"}})
+    head = model_card.metadata("run", result.with_task("data", dataset="sst2").model_copy(update={"config": config}))
     assert head["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert (head["license"], head["language"]) == ("apache-2.0", "en")
     assert "/" in head["datasets"][0] or head["datasets"] == ["sst2"]
 
 
-def test_many_labels_are_cut(home):
-    rows = [(text.replace(GOOD[0], "ok"), f"label {number % 40}") for number, (text, _) in enumerate(sentences(80))]
-    result = {"config": {"dataset": {"name": str(write_csv(home / "many.csv", rows))}}, "labels": [r[1] for r in rows]}
+def test_many_labels_are_cut(finished):
+    result = folder.read(finished).with_task("data", labels=tuple(f"label {number}" for number in range(80)))
     ((_, labels),) = model_card.label_rows(result)
     assert labels.endswith("and 50 more")

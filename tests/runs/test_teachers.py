@@ -1,6 +1,5 @@
 """Runs that teach a model of several tasks: the target is its equation, and what cannot teach says so."""
 
-import json
 import math
 
 import numpy as np
@@ -13,9 +12,10 @@ from tests.runs.several_tasks import configuration, write_home
 from tests.tiny_run import data_folder, write_csv
 from uegr.errors import InputError
 from uegr.models.mtdnn import Task, loss_of
-from uegr.models.texts import probabilities, texts_of
-from uegr.runs import multitask, teachers
-from uegr.runs.evaluate import Finished
+from uegr.models.texts import texts_of
+from uegr.runs import folder, teachers
+from uegr.runs.finished import open_run
+from uegr.runs.prepare import prepare
 from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
@@ -80,7 +80,7 @@ def test_rows_learn_from_the_answers_of_their_teacher_and_ever_more_from_the_lab
 
     monkeypatch.setattr(RobustTrainer, "training_step", watch)
     result = train(taught(home, "opinions", "stsb"), tmp_path / "run", quiet=True)
-    assert len(seen) == result["training"]["steps"] == 40
+    assert len(seen) == result.training.steps == 40
     assert [task for _, task, batch in seen if "targets" not in batch] == [1] * 12  # likeness, without a teacher
     for number, name in ((0, "opinions"), (2, "stsb")):
         answers = answers_by_ids(home / f"{name}-run")
@@ -92,15 +92,15 @@ def test_rows_learn_from_the_answers_of_their_teacher_and_ever_more_from_the_lab
                     expected = share * truth + (1 - share) * answers[tuple(token for token in ids if token)]
                     assert batch["targets"][row].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
     assert not (tmp_path / "run" / "answers.safetensors").exists()
-    assert result["config"]["training"]["teachers"] == [str(home / f"{name}-run") for name in ("opinions", "stsb")]
+    assert result.config.training["teachers"] == [str(home / f"{name}-run") for name in ("opinions", "stsb")]
 
 
 def answers_by_ids(folder):
     """What a run says of its training rows, by their tokens."""
-    run = Finished(folder)
-    texts = texts_of(run.data().splits["train"])
-    given = probabilities(run.model, run.tokenizer, texts)
-    return {key(run.tokenizer, text): answer for text, answer in zip(texts, given, strict=True)}
+    task = open_run(folder).task()
+    texts = texts_of(task.data().splits["train"])
+    given = task.probabilities(texts)
+    return {key(task.tokenizer, text): answer for text, answer in zip(texts, given, strict=True)}
 
 
 def key(tokenizer, text):
@@ -110,9 +110,9 @@ def key(tokenizer, text):
 def test_a_run_of_several_tasks_teaches_all_that_it_knows(home, tmp_path):
     train(configuration(home, sets=("opinions", "likeness"), max_steps=4), tmp_path / "teacher", quiet=True)
     config = configuration(home, teachers=[str(tmp_path / "teacher")], max_steps=4)
-    sets = multitask.load_sets(config, development=False)
-    found = teachers.find(config, sets)
-    assert {name: run.model.task for name, run in found.items()} == {"opinions": 0, "likeness": 1}
+    prepared = prepare(config)
+    found, sets = teachers.find(prepared), prepared.sets
+    assert {name: one.model.task for name, one in found.items()} == {"opinions": 0, "likeness": 1}
     given = teachers.answers(found, tmp_path, sets, quiet=True)
     assert {name: answers.shape for name, answers in given.items()} == {"opinions": (60, 2), "likeness": (42, 2)}
     assert all(np.allclose(answers.sum(1), 1) for answers in given.values())
@@ -134,7 +134,7 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(home, tmp_path, monkey
         with pytest.raises(KeyboardInterrupt):
             train(config, tmp_path / "cut", quiet=True)
     assert (tmp_path / "cut" / "answers.safetensors").is_file()
-    assert train(config, tmp_path / "cut", resume=True, quiet=True)["training"]["resumed"]
+    assert train(config, tmp_path / "cut", resume=True, quiet=True).training.resumed
     one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(one[name], other[name]) for name in one)
 
@@ -143,15 +143,14 @@ def test_what_cannot_teach_is_one_line_and_nothing_is_written(home, tmp_path):
     for file in data_folder(home / "views").iterdir():
         file.write_text(file.read_text().replace(",bad", ",no").replace(",good", ",yes"))
     train(single(home, "views"), home / "views-run", quiet=True)
-    result = json.loads((home / "views-run" / "result.json").read_text())
-    result["config"]["dataset"]["name"] = str(home / "opinions")  # the labels of another data set
-    (home / "views-run" / "result.json").write_text(json.dumps(result))
+    other = str(home / "opinions")  # the labels of another data set
+    folder.update(home / "views-run", lambda result: result.with_task("views", dataset=other))
     wrong = {
         "expected a finished run": taught(home, "likeness"),
         "expected one teacher for opinions": taught(home, "opinions", "opinions"),
         "can teach none of stsb": configuration(home, sets=("stsb",), teachers=[str(home / "opinions-run")]),
         r"expected the labels \('bad', 'good'\) of a teacher of opinions, got \('no', 'yes'\)": taught(home, "views"),
-        "teachers are for --model mtdnn": single(home, "opinions").model_copy(
+        "training.teachers are for --model mtdnn": single(home, "opinions").model_copy(
             update={"training": taught(home, "opinions").training}
         ),
     }
@@ -166,7 +165,7 @@ def test_a_teacher_must_not_have_seen_the_rows_that_are_held_out(home, tmp_path)
     write_csv(home / "whole.csv", rows)
     train(single(home, "whole.csv", seed=2), home / "whole-run", quiet=True)
     config = configuration(home, sets=("whole.csv",), teachers=[str(home / "whole-run")])
-    with pytest.raises(InputError, match=r"held other rows of whole out.*'seed': 1}, got .*'seed': 2}"):
+    with pytest.raises(InputError, match=r"held out other rows of whole.*'seed': 1}, got .*'seed': 2}"):
         train(config, tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()
-    assert train(config.model_copy(update={"seed": 2}), tmp_path / "run", quiet=True)["scores"]
+    assert train(config.model_copy(update={"seed": 2}), tmp_path / "run", quiet=True).tasks["whole"].scores

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tiny_run import data_folder, model_folder
-from uegr.runs import folder as store
+from uegr.runs import folder
 from uegr.runs import train as run
 from uegr.training.config import read_config
 
@@ -24,7 +24,7 @@ def test_a_checkpoint_on_an_epochs_last_step_knows_that_epochs_score(
         "training.batch_size": 8,
         "training.checkpoint_steps": 4,  # an epoch
     }
-    monkeypatch.setattr(store, "clear_checkpoints", lambda folder: None)
+    monkeypatch.setattr(folder, "clear_checkpoints", lambda place: None)
     monkeypatch.setattr(shutil, "rmtree", lambda *args, **kwargs: None)  # older checkpoints stay
     run.train(read_config(None, chosen, []), tmp_path / "run", quiet=True)
     for step in (4, 8):

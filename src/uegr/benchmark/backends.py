@@ -13,8 +13,9 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from uegr.benchmark.cells import Work, attempt, failed_since, is_complete, journal, record_failure
+from uegr.benchmark.cells import attempt, failed_since, is_complete, record_failure
 from uegr.benchmark.plan import Cell
+from uegr.benchmark.work import Work, journal
 from uegr.errors import InputError
 
 POLL = 0.5  # seconds between two looks at what others are doing

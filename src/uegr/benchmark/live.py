@@ -12,9 +12,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from uegr.benchmark.cells import Work, failure, is_complete, journal
+from uegr.benchmark.cells import failure, is_complete
 from uegr.benchmark.plan import Cell
-from uegr.runs import folder as store
+from uegr.benchmark.work import Work, journal
+from uegr.result import Result
+from uegr.runs import folder
 
 COLOURS = {"done": "green", "failed": "red", "running": "yellow", "trained": "cyan", "missing": "dim"}
 SHOWN = 20  # cells in the live table
@@ -36,11 +38,11 @@ class Board:
         return [self.rows[cell.name] for cell in self.cells]
 
     def row(self, cell: Cell, last: dict[str, Any] | None) -> dict[str, Any]:
-        folder = self.work.folder(cell)
-        result = store.read_result(folder) if store.is_done(folder) else {}
-        row = {"cell": cell.name, "folder": str(folder), **cell.called, "varied": cell.varied, "title": cell.title}
-        row |= {"state": self.state(cell, last, bool(result)), "error": None, "score": score(result)}
-        row["seconds"] = result.get("cell", {}).get("seconds")
+        place = self.work.folder(cell)
+        result = folder.read(place) if folder.is_done(place) else None
+        row = {"cell": cell.name, "folder": str(place), **cell.called, "varied": cell.varied, "title": cell.title}
+        row |= {"state": self.state(cell, last, result is not None), "error": None, "score": score(result)}
+        row["seconds"] = result.cell.seconds if result and result.cell else None
         if row["state"] == "failed":
             row["error"] = (failure(self.work, cell) or {}).get("error")
         if row["state"] == "running" and last is not None:
@@ -65,12 +67,14 @@ class Board:
             return True
 
 
-def score(result: dict[str, Any]) -> str:
-    """The first metric of the test split, or else of another."""
-    scores = result.get("scores", {})
-    split = "test" if "test" in scores else next(iter(scores), None)
-    metric = next((name for name in scores.get(split, {}) if name != "n"), None)
-    return "" if metric is None else f"{split} {metric} {scores[split][metric]:.4f}"
+def score(result: Result | None) -> str:
+    """The first metric of each task, on its test split or else on another."""
+    found = []
+    for task in result.tasks.values() if result else ():
+        split = "test" if "test" in task.scores else next(iter(task.scores), "")
+        for metric, figure in list(task.scores.get(split, {}).items())[:1]:
+            found.append(f"{split} {metric} {figure.value:.4f}")
+    return ", ".join(found)
 
 
 def estimates(rows: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """From a grid to its cells: each a complete configuration, with a name that is the same on every machine.
 
-Settings win in this order: shared, data set, model, method, what is varied. Options of a method that are said outside
+Settings win in this order: shared, data set, model, method, what is varied. Options of a method that stand outside
 its own entry go to the methods that have them, so that `beta: 5` of a data set does not trouble `vanilla`; an option
-that no method of the grid has is a mistake.
+that no method of the grid has is an error.
 """
 
 import hashlib
@@ -12,13 +12,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from uegr.benchmark.grid import SECTIONS, Entry, Grid
 from uegr.errors import InputError, did_you_mean
+from uegr.runs.prepare import check_names, resolved
 from uegr.training.config import RunConfig, described, factory
 
 Settings = dict[str, dict[str, Any]]
@@ -53,7 +53,11 @@ class Cell:
 def cells_of(grid: Grid) -> list[Cell]:
     """Every cell once, seeds together, in the order of the file."""
     check_options(grid)
-    check_names(grid)
+    check_names(
+        models=[entry.name for entry in grid.models],
+        datasets=[entry.name for entry in grid.datasets],
+        attacks={attack.attack: attack.settings for attack in grid.measure.attacks},
+    )
     cells: dict[str, Cell] = {}
     for dataset, model, method in combinations(grid):
         for varied in points(grid, dataset, model, method):
@@ -85,7 +89,7 @@ def options_of(method: Entry) -> Iterable[str]:
 
 
 def check_options(grid: Grid) -> None:
-    """What is said for methods outside their own entries is an option of at least one of them."""
+    """Options for methods outside their own entries is an option of at least one of them."""
     known = {option for method in grid.methods for option in options_of(method)}
     parts = [grid.shared.method, *(entry.method for entry in (*grid.models, *grid.datasets))]
     said = [key for part in parts for key in part]
@@ -106,11 +110,11 @@ def seeded(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict
     settings, search = settings_of(grid, dataset, model, method, varied), searched(grid, method)
     entries = {"dataset": dataset, "model": model, "method": method}
     called = {axis: entry.called for axis, entry in entries.items()}
-    resolved = checked(settings, " · ".join(called.values()))
+    spelt = checked(settings, " · ".join(called.values()))
     measure = json.loads(grid.measure.model_dump_json())
     for seed in grid.seeds:
         config = settings | {"seed": seed}
-        digits = identity(resolved | {"seed": seed}, search, grid.processes)
+        digits = identity(spelt | {"seed": seed}, search, grid.processes)
         yield Cell(
             name=f"{RunConfig(**config).label()}-{digits}",
             config=config,
@@ -124,9 +128,9 @@ def seeded(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict
 
 
 def checked(settings: Settings, where: str) -> dict[str, Any]:
-    """Everything spelt out; a setting that cannot be is said with the cell that it is of."""
+    """Everything spelt out; an error names the cell."""
     try:
-        return RunConfig(**settings).resolved()
+        return resolved(RunConfig(**settings))
     except ValidationError as error:
         raise InputError(f"{where}: {described(error)}") from None
     except InputError as error:
@@ -171,19 +175,6 @@ def identity(resolved: Mapping[str, Any], search: Mapping[str, Any] | None, proc
     content: dict[str, Any] = {"config": resolved, **({"search": search} if search else {})}
     content |= {"processes": processes} if processes > 1 else {}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
-
-
-def check_names(grid: Grid) -> None:
-    """A misspelt model, data set or attack is said now; whether their files are here is not asked."""
-    from uegr import data, models
-    from uegr.attacks.catalogue import make
-
-    for attack in grid.measure.attacks:
-        make(attack.attack, attack.settings)
-    for kind, entries, cards in (("data set", grid.datasets, data.cards()), ("model", grid.models, models.cards())):
-        for name in (entry.name for entry in entries):
-            if name not in cards and "/" not in name and not Path(name).exists():
-                raise InputError(f"there is no file, folder or {kind} {name!r}; {did_you_mean(name, cards)}")
 
 
 def printed_by_name(grid: Grid) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""One cell trained by several processes, a GPU each, through torchrun."""
+"""One cell trained by several processes, one per GPU, through torchrun."""
 
 import ctypes
 import signal
@@ -7,9 +7,10 @@ import sys
 
 import yaml
 
-from uegr.benchmark.cells import Work
 from uegr.benchmark.plan import Cell
+from uegr.benchmark.work import Work
 from uegr.files import write_text
+from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -18,7 +19,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 def train_together(work: Work, cell: Cell, config: RunConfig) -> None:
     """`uegr train` under torchrun; the batch size is that of one process."""
     file = work.root / "locks" / f"{cell.name}.yaml"
-    write_text(file, yaml.safe_dump(config.resolved(), sort_keys=False, allow_unicode=True))
+    write_text(file, yaml.safe_dump(resolved(config), sort_keys=False, allow_unicode=True))
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={cell.processes}"]
     train = [
         "-m",
@@ -42,7 +43,7 @@ def train_together(work: Work, cell: Cell, config: RunConfig) -> None:
 
 
 def end_with_parent() -> None:
-    """A killed parent lets go of the cell's lock: its torchrun must not train on beside the next one."""
+    """Killing the parent also kills its workers: its lock on the cell is gone, and another process may take over."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

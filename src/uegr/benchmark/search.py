@@ -2,35 +2,35 @@
 
 A trial is a run folder below OUT/.search, trained without test rows: they are not in its data, so that no search can
 look at them (`train(..., development=True)`). The sampler is seeded and the trials are kept, so an interrupted search
-goes on: asked again, it proposes the same settings, and finds their results.
+resumes: asked again, it proposes the same settings and finds their results.
 """
 
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import Any
 
+from uegr import result as results
 from uegr.benchmark.plan import Cell
+from uegr.benchmark.work import Work
 from uegr.errors import InputError, did_you_mean
-from uegr.runs import folder as store
+from uegr.runs import folder
 from uegr.training.config import RunConfig, put
-
-if TYPE_CHECKING:
-    from uegr.benchmark.cells import Work
 
 FOUND = "search.json"
 
 
-def chosen_settings(work: "Work", cell: Cell) -> tuple[RunConfig, dict[str, Any]]:
-    """The cell's configuration with the settings that did best, and the whole search as JSON."""
+def chosen_settings(work: Work, cell: Cell) -> tuple[RunConfig, results.Search]:
+    """The cell's configuration with the settings that did best, and the whole search."""
     name = search_name(cell)
-    folder = work.root / ".search" / name
+    place = work.root / ".search" / name
     with work.lock(name, wait=True):  # cells of other seeds wait here, and then read the same file
-        if not (folder / FOUND).is_file():
-            folder.mkdir(parents=True, exist_ok=True)
-            store.write_json(folder / FOUND, search(cell, folder))
-        found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
-    return with_settings(cell.config, found["chosen"]), found
+        if not (place / FOUND).is_file():
+            place.mkdir(parents=True, exist_ok=True)
+            folder.write_json(place / FOUND, search(cell, place).model_dump(mode="json"))
+        found = results.Search.model_validate_json((place / FOUND).read_text(encoding="utf-8"))
+    return with_settings(cell.config, found.chosen), found
 
 
 def search_name(cell: Cell) -> str:
@@ -48,19 +48,19 @@ def with_settings(config: dict[str, Any], settings: dict[str, Any]) -> RunConfig
     return RunConfig(**copy)
 
 
-def search(cell: Cell, folder: Path) -> dict[str, Any]:
+def search(cell: Cell, place: Path) -> results.Search:
     """Run the trials; the best score on validation wins, the first of equals."""
     spec = cell.search or {}
     study = new_study(spec["seed"])
-    trials: list[dict[str, Any]] = []
+    trials: list[results.Trial] = []
     for number in range(spec["trials"]):
         trial = study.ask()
         settings = {key: proposed(trial, key, values) for key, values in spec["space"].items()}
-        score = tried(cell, settings, folder / f"trial-{number}")
+        score = tried(cell, settings, place / f"trial-{number}")
         study.tell(trial, score)
-        trials.append({"number": number, "settings": settings, "score": score})
-    best = max(trials, key=lambda one: one["score"])
-    return {"chosen": best["settings"], "score": best["score"], "split": "validation", "asked": spec, "trials": trials}
+        trials.append(results.Trial(number=number, settings=settings, score=score))
+    best = max(trials, key=lambda one: one.score)
+    return results.Search(chosen=best.settings, score=best.score, split="validation", asked=spec, trials=trials)
 
 
 def new_study(seed: int) -> Any:
@@ -81,26 +81,29 @@ def proposed(trial: Any, key: str, values: Any) -> Any:
     return trial.suggest_int(key, low, high, log=log) if whole else trial.suggest_float(key, low, high, log=log)
 
 
-def tried(cell: Cell, settings: dict[str, Any], folder: Path) -> float:
+def tried(cell: Cell, settings: dict[str, Any], place: Path) -> float:
     """The score on validation of one choice; of a finished trial only its result is kept."""
-    from uegr.benchmark.cells import tidy
     from uegr.runs.train import train
 
     spec = cell.search or {}
     different = {f"{section}.{key}": value for section, part in spec["trial"].items() for key, value in part.items()}
     config = with_settings({**cell.config, "seed": spec["seed"]}, different | settings)
-    tidy(folder)
-    result = train(config, folder, resume=True, quiet=True, development=True)
-    (folder / "model.safetensors").unlink(missing_ok=True)
-    return validation_score(result, spec["metric"])
+    folder.tidy(place)
+    train(config, place, resume=True, quiet=True, development=True)
+    (place / "model.safetensors").unlink(missing_ok=True)
+    return validation_score(folder.read(place), spec["metric"])
 
 
-def validation_score(result: dict[str, Any], metric: str | None) -> float:
-    """The metric of the one split that a trial is scored on."""
-    if len(result["scores"]) != 1:
-        raise InputError(f"expected a trial that saw validation rows only, got {', '.join(result['scores'])}")
-    scores = next(iter(result["scores"].values()))
-    known = [name for name in scores if name != "n"]
-    if metric is not None and metric not in known:
-        raise InputError(f"the search wants {metric}, which validation does not have; {did_you_mean(metric, known)}")
-    return float(scores[metric or known[0]])
+def validation_score(result: results.Result, metric: str | None) -> float:
+    """The mean over tasks of the metric of the one split that a trial is scored on."""
+    return fmean(task_score(task, metric) for task in result.tasks.values())
+
+
+def task_score(task: results.Task, metric: str | None) -> float:
+    """The metric of one task on its validation rows."""
+    if len(task.scores) != 1:
+        raise InputError(f"expected a trial that saw validation rows only, got {', '.join(task.scores)}")
+    (scores,) = task.scores.values()
+    if metric is not None and metric not in scores:
+        raise InputError(f"the search uses {metric}, which validation does not have; {did_you_mean(metric, scores)}")
+    return scores[metric or next(iter(scores))].value

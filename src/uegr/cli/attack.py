@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from uegr.cli.options import Json, Quiet, Run
+from uegr.cli.options import Json, Quiet, Run, Task
 from uegr.cli.printing import print_json
 
 
@@ -21,6 +21,7 @@ def attack(
     dataset: Annotated[
         str | None, typer.Option(help="Attack rows of another data set; default: the run's own.")
     ] = None,
+    task: Task = None,
     surface: Annotated[
         str, typer.Option(help="Which words may replace which: wordnet, counterfitted, cilin or a file.")
     ] = "default",
@@ -51,6 +52,7 @@ def attack(
         attack=attack,
         examples=examples,
         dataset=dataset,
+        task=task,
         surface=surface,
         side=side.value,
         budget=budget,

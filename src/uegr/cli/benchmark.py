@@ -45,10 +45,10 @@ def benchmark(
     as_json: Json = False,
 ) -> None:
     """Run a grid of methods, models, data sets and seeds: skip what is done, retry what failed."""
-    from uegr.benchmark.cells import Work
     from uegr.benchmark.grid import read_grid
     from uegr.benchmark.live import Board
     from uegr.benchmark.plan import cells_of
+    from uegr.benchmark.work import Work
 
     if address is not None and backend is not Backend.ray:
         raise InputError("--address is for --backend ray; leave it out, or use both")

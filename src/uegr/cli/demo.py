@@ -2,16 +2,17 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uegr.cli.options import Quiet
 
 if TYPE_CHECKING:
+    from uegr.result import Evaluation
     from uegr.training.config import RunConfig
 
-METHODS = ("vanilla", "uegr")
+METHODS, DATA = ("vanilla", "uegr"), "snippets"
 ROWS, EPOCHS, MEASURED = 2000, 1, 500  # rows to train on, epochs, rows per data set that is measured
 
 
@@ -26,24 +27,25 @@ def demo(
 
     from uegr.report.page import write_page
     from uegr.report.terminal import comparison
-    from uegr.runs import folder as store
+    from uegr.runs import folder as folders
 
     started, console = time.time(), Console()
     figures = {method: measured(method, output / method, quiet) for method in METHODS}
-    page = write_page(output / "report.html", {name: store.read_result(output / name) for name in METHODS})
+    page = write_page(output / "report.html", {name: folders.read(output / name) for name in METHODS})
     console.print(comparison(figures))
     seconds = f"{time.time() - started:.0f} s"
     console.print(f"{seconds}; the runs are in {output}, one seed each: look at the intervals before you conclude")
     console.print(f"page: {page.resolve()}", soft_wrap=True)
 
 
-def measured(method: str, folder: Path, quiet: bool) -> dict[str, Any]:
+def measured(method: str, place: Path, quiet: bool) -> "Evaluation":
     """Train and measure what is missing; the figures."""
-    from uegr.runs.evaluate import measure
+    from uegr.runs import folder
+    from uegr.runs.evaluate import evaluate_run
     from uegr.runs.train import train
 
-    result = train(demo_config(method), folder, resume=True, quiet=quiet)
-    return result.get("evaluation") or measure(folder, datasets=[], rows=MEASURED, quiet=quiet)
+    train(demo_config(method), place, resume=True, quiet=quiet)
+    return folder.read(place).tasks[DATA].evaluation or evaluate_run(place, rows=MEASURED, quiet=quiet)[DATA]
 
 
 def demo_config(method: str) -> "RunConfig":
@@ -53,7 +55,7 @@ def demo_config(method: str) -> "RunConfig":
     return RunConfig.model_validate(
         {
             "method": {"name": method},
-            "dataset": {"name": "snippets", "train_size": ROWS},
+            "dataset": {"name": DATA, "train_size": ROWS},
             "training": {"epochs": EPOCHS, "learning_rate": 1e-4},
         }
     )

@@ -19,11 +19,11 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run: clean, under perturbation, on other domains."""
-    from uegr.runs.evaluate import measure
+    from uegr.runs.evaluate import evaluate_run
 
-    figures = measure(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
+    figures = evaluate_run(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
     if as_json:
-        print_json(figures)
+        print_json({task: found.model_dump(mode="json") for task, found in figures.items()})
     else:
         from uegr.report.terminal import show_figures
 

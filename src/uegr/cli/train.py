@@ -136,8 +136,8 @@ def train(
     output = output or Path("runs") / chosen.label()
     with usual():
         result = train_run(chosen, output, resume=resume, quiet=quiet)
-    if as_json:
-        print_json(result)
+    if as_json and result:
+        print_json(result.model_dump(mode="json", by_alias=True))
     elif result:
         from uegr.report.terminal import show_scores
 

@@ -1,5 +1,6 @@
 """An alias is a card: cards/NAME.yaml says what the model is, its licence, and where its weights come from."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -76,7 +77,7 @@ def read(path: Path) -> Card:
     try:
         return Card(name=path.stem, **yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER))
     except (ValidationError, TypeError, yaml.YAMLError) as error:
-        raise InputError(f"{path.name} is no model card: {error}") from error
+        raise InputError(f"{path.name} is not a model card: {error}") from error
 
 
 def card(name: str) -> Card:
@@ -90,3 +91,13 @@ def card(name: str) -> Card:
     if name not in cards():
         raise InputError(f"no model card {name}; {did_you_mean(name, cards())}")
     return cards()[name]
+
+
+def base_of(name: str, settings: Mapping[str, Any]) -> str:
+    """The pretrained model that training starts from: the model itself, or the encoder of one that is built on one.
+
+    >>> base_of("mtdnn", {}), base_of("minilm", {})
+    ('minilm', 'minilm')
+    """
+    found = cards().get(name)
+    return str(settings.get("encoder", DEFAULT)) if found is not None and found.architecture == "mtdnn" else name

@@ -21,7 +21,7 @@ from uegr.errors import InputError
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-IMPOSSIBLE = {"xlnet": "XLNet", "uegr_texthan": "texthan"}
+IMPOSSIBLE = {"xlnet": "XLNet", "uegr_texthan": "texthan", "uegr_mtdnn": "mtdnn"}
 LIMIT = 2**31  # bytes: what one protobuf file holds
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 

@@ -66,6 +66,11 @@ def built(
     return Loaded(model, tokenizer, "mtdnn", cards()["mtdnn"])
 
 
+def answering(model: Any, task: str) -> Any:
+    """The model as it answers for one task: its head of that name, or the model itself where it has one head."""
+    return model.for_task(task) if isinstance(model, MTDNNForSequenceClassification) else model
+
+
 def configuration(
     encoder: PreTrainedConfig, tokenizer: Any, tasks: Sequence[Task], settings: dict[str, Any]
 ) -> MTDNNConfig:

@@ -1,29 +1,30 @@
 """`uegr train --augment pwws`: a run that attacks itself before each epoch and trains on what is found."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from uegr.attacks import Surface, load_surface
 from uegr.attacks.catalogue import make
 from uegr.attacks.surface import without_lexicon
-from uegr.data import Data
 from uegr.errors import InputError
-from uegr.training.augment import Augment, Plan, counts
+from uegr.runs.attacked_rows import Augment, Plan, counts
+from uegr.runs.prepare import Prepared, Rows
 from uegr.training.config import AugmentConfig, RunConfig
 
 FOLDER = "augment"
 
 
-def refuse(config: RunConfig, data: Data) -> None:
-    """What cannot be attacked is said before anything is written."""
+def check(prepared: Prepared) -> None:
+    """What cannot be attacked is an error before anything is written."""
+    config = prepared.config
     if config.augment.name is None:
         if config.augment != AugmentConfig():
-            raise InputError(
-                "augment: expected the name of an attack beside its settings, got none; say --augment pwws"
-            )
+            raise InputError("expected an attack beside the settings of augment, got none; add --augment pwws")
         return
-    if data.task == "regression":
-        raise InputError(f"augment: expected data with labels to flip, got the regression {data.name}; leave it out")
+    for data in prepared.sets.values():
+        if data.task == "regression":
+            raise InputError(f"--augment flips labels, got the regression {data.name}; leave it out")
     surface(config)
 
 
@@ -33,20 +34,25 @@ def surface(config: RunConfig) -> Surface:
     return load_surface(config.augment.surface) if tool.lexical else without_lexicon()
 
 
-def augmentation(config: RunConfig, folder: Path, data: Data, loaded: Any, tokens: Any, bar: Any) -> Augment | None:
-    """What adds rows to each epoch, where the configuration asks for it; `bar` shows how far an attack is."""
+def augmented(prepared: Prepared, place: Path, bar: Any) -> tuple[list[Augment], Rows]:
+    """What adds rows to each epoch, where the configuration asks for it, and the rows to train on."""
+    if prepared.config.augment.name is None:
+        return [], prepared.rows
+    adding, rows = [], {}
+    for task, (train, validation) in prepared.rows.items():
+        plan = plan_of(prepared.config, prepared.sets[task].splits["train"], prepared.loaded.tokenizer)
+        adding.append(Augment(plan, train, place / FOLDER, partial(show, bar, plan.attack)))
+        rows[task] = (adding[-1].rows, validation)
+    return adding, rows
+
+
+def plan_of(config: RunConfig, rows: Any, tokenizer: Any) -> Plan:
+    """What is attacked, and how."""
     options = config.augment
-    if options.name is None:
-        return None
-
-    def tell(done: int, total: int) -> None:
-        if bar.task is not None:
-            bar.bar.update(bar.task, note=f"{options.name}: {done:,} of {total:,} rows attacked")
-
-    plan = Plan(
-        data.splits["train"],
-        loaded.tokenizer,
-        options.name,
+    return Plan(
+        rows,
+        tokenizer,
+        options.name or "",
         surface(config),
         examples=options.examples,
         start=options.start,
@@ -56,9 +62,14 @@ def augmentation(config: RunConfig, folder: Path, data: Data, loaded: Any, token
         seed=config.seed,
         settings=dict(options.settings),
     )
-    return Augment(plan, tokens, folder / FOLDER, tell)
 
 
-def result(config: RunConfig, folder: Path) -> dict[str, Any]:
+def show(bar: Any, attack: str, done: int, total: int) -> None:
+    """Say in the progress bar how far an attack is."""
+    if bar.task is not None:
+        bar.bar.update(bar.task, note=f"{attack}: {done:,} of {total:,} rows attacked")
+
+
+def counted(config: RunConfig, place: Path) -> list[dict[str, int]]:
     """What every epoch was given, for result.json; nothing without augmentation."""
-    return {"augment": counts(folder / FOLDER)} if config.augment.name else {}
+    return counts(place / FOLDER) if config.augment.name else []

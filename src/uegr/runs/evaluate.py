@@ -1,121 +1,98 @@
-"""Measure a finished run; the figures go into its result.json under `evaluation`, by atomic rename."""
+"""Measure a finished run, task by task; the figures go into its result.json."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
 from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
-from uegr.runs import folder as store
-from uegr.runs import model_card, multitask
+from uegr.result import Evaluation, Result
+from uegr.runs import folder
+from uegr.runs.finished import FinishedTask, open_run
 from uegr.training.callbacks import progress_bar
-from uegr.training.config import DatasetConfig
-
-
-class Finished:
-    """A run's model, tokenizer and configuration, loaded once."""
-
-    def __init__(self, folder: Path) -> None:
-        from uegr import models
-
-        self.folder = folder
-        self.result = store.read_result(folder)
-        self.config = self.result["config"]
-        remote = self.config["model"]["trust_remote_code"]
-        loaded = models.load(str(folder), trust_remote_code=remote, whole=True)
-        self.model, self.tokenizer = loaded.model, loaded.tokenizer
-        self.max_length = self.config["training"]["max_length"]
-        self.labels = tuple(self.result["labels"]) if self.result["labels"] else None
-
-    def data(self, name: str | None = None) -> data_room.Data:
-        """The run's own data set, or another one with the same labels."""
-        own = DatasetConfig(**self.config["dataset"])
-        if name is None or name == own.name:
-            return data_room.load(own.name, labelled=True, labels=self.labels, **own.reading())
-        return data_room.load(name, labelled=True, labels=None if name in data_room.cards() else self.labels)
-
-    def held_out_data(self) -> data_room.Data:
-        """The own data set; where it has a training split only, what was held out of it."""
-        data = self.data()
-        if data.validation is None and "test" not in data.splits:
-            data = data_room.holdout(data, self.config["dataset"]["holdout"], self.config["seed"])
-        return data
-
-    def pretrained(self) -> Any:
-        """The model that training started from; None for one without pretraining."""
-        from uegr import models
-
-        card = models.cards().get(self.config["model"]["name"])
-        if card is not None and card.architecture is not None:
-            return None
-        count = None if self.labels is None else len(self.labels)
-        remote = self.config["model"]["trust_remote_code"]
-        regression = "regression" if count is None else None
-        return models.load(
-            self.config["model"]["name"],
-            num_labels=count or 1,
-            problem_type=regression,  # type: ignore[arg-type]
-            seed=self.config["seed"],
-            trust_remote_code=remote,
-        ).model
-
 
 USUAL = ("fgm", "shift")
 FIGURES = (*USUAL, "pgd", "adversarial", "anomaly", "landscape", "drift")
+Stage = Callable[[str, int, int], None]  # what is measured, how many rows are done, of how many
 
 
-def measure(
-    folder: Path,
+def evaluate_run(
+    place: Path,
     *,
-    datasets: list[str],
+    datasets: Sequence[str] = (),
     everything: bool = False,
     figures: Sequence[str] = USUAL,
     rows: int | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
-    """The figures of a run, JSON-ready, written into its result.json.
+) -> dict[str, Evaluation]:
+    """The figures of every task of a run, written into its result.json.
 
-    Always the task metrics and calibration; as a rule accuracy one gradient step away, and the data sets that are its
+    Always the task metrics and calibration; by default accuracy one gradient step away, and the data sets that are its
     shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
     """
     wanted = set(FIGURES if everything else figures)
-    run = Finished(folder)
+    run = open_run(place)
     with progress_bar(quiet) as bar:
-        tasks: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
 
-        def stage(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(f"{folder.name}: {name}", total=total, note="")
-            bar.update(tasks[name], completed=done, total=total)
+        def show(name: str, done: int, total: int) -> None:
+            if name not in shown:
+                shown[name] = bar.add_task(f"{place.name}: {name}", total=total, note="")
+            bar.update(shown[name], completed=done, total=total)
 
-        def figures_of(run: Finished, prefix: str = "") -> dict[str, Any]:
-            return evaluate(
-                run.model,
-                run.tokenizer,
-                run.held_out_data(),
-                pretrained=run.pretrained() if "drift" in wanted else None,
-                shift=[*(shift_sets(run) if "shift" in wanted else ()), *datasets],
-                adversarial=None if "adversarial" in wanted else (),
-                anomaly=None if "anomaly" in wanted else (),
-                curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
-                landscape="landscape" in wanted,
-                rows=rows,
-                max_length=run.max_length,
-                progress=lambda name, done, total: stage(prefix + name, done, total),
-            )
-
-        found = multitask.measured(run, figures_of) if "tasks" in run.result else figures_of(run)
-    result = run.result | {"evaluation": found}
-    store.write_json(folder / store.RESULT, result)
-    model_card.write(folder, result)
+        found = {name: evaluated(task, wanted, datasets, rows, show) for name, task in run.tasks.items()}
+    folder.update(place, lambda result: with_evaluations(result, found))
     return found
 
 
-def shift_sets(run: Finished) -> list[str]:
-    """The sets that the cards name as a shift of the run's task and that are to be had here."""
+def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:
+    """The result with these figures in place of earlier ones."""
+    for name, evaluation in found.items():
+        result = result.with_task(name, evaluation=evaluation)
+    return result
+
+
+def evaluated(
+    task: FinishedTask, wanted: set[str], datasets: Sequence[str], rows: int | None, show: Stage
+) -> Evaluation:
+    """The figures of one task."""
+    found = evaluate(
+        task.model,
+        task.tokenizer,
+        task.held_out(),
+        pretrained=task.pretrained() if "drift" in wanted else None,
+        shift=[*(shift_sets(task) if "shift" in wanted else ()), *datasets],
+        adversarial=None if "adversarial" in wanted else (),
+        anomaly=None if "anomaly" in wanted else (),
+        curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
+        landscape="landscape" in wanted,
+        rows=rows,
+        max_length=task.max_length,
+        progress=lambda name, done, total: show(f"{task.name}: {name}", done, total),
+    )
+    return typed(found)
+
+
+def typed(found: Any) -> Evaluation:
+    """Interim, until evaluation.suite returns its type."""
+    if isinstance(found, Evaluation):
+        return found
+    for curve in found.get("perturbation", {}).values():
+        for point in curve["points"]:
+            ends = {key: point.pop(key) for key in ("low", "high", "n")}
+            point["accuracy"] = {"value": point["accuracy"], **ends}
+    for one in found.get("calibration", {}).get("reliability", []):
+        ends = {key: one.pop(key) for key in ("low", "high", "n")}
+        one["accuracy"] = {"value": one["accuracy"], **ends}
+        one["start"], one["end"] = one.pop("from"), one.pop("to")
+    return Evaluation(**found)
+
+
+def shift_sets(task: FinishedTask) -> list[str]:
+    """The sets that the cards name as a shift of the task and that are available here."""
     found = []
-    for card, use in data_room.evaluation_sets(run.config["dataset"]["name"]):
+    for card, use in data_room.evaluation_sets(task.about.dataset):
         if use.kind == "shift":
             try:
                 data_room.load(card.name)
@@ -123,11 +100,3 @@ def shift_sets(run: Finished) -> list[str]:
                 continue
             found.append(card.name)
     return found
-
-
-def held_out(data: data_room.Data) -> Any:
-    """Labelled rows that no training has seen: test, else validation, else a split that is not for training."""
-    for name in ("test", data.validation, *(name for name in data.splits if name != "train")):
-        if name in data.splits and "label" in data.splits[name].column_names:
-            return data.splits[name]
-    raise InputError(f"{data.name} has no labelled rows besides its training split; name another with --dataset")

@@ -11,7 +11,7 @@ import torch
 
 from uegr.errors import InputError
 from uegr.models.texts import Text, batches, evaluating, scores, texts_of
-from uegr.runs.evaluate import Finished, held_out
+from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 
 TEXTS, TOLERANCE, BATCH = 100, 1e-4, 16
 FILE = "model.onnx"
@@ -35,9 +35,7 @@ def export_onnx(folder: Path, output: Path | None = None) -> Exported:
     """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4."""
     from uegr.models import export
 
-    run = Finished(folder)
-    if "tasks" in run.result:
-        raise InputError("a model of several tasks cannot be exported to ONNX; train its task alone")
+    run = next(iter(open_run(folder).tasks.values()))
     export.refuse(run.model)
     path = output or folder / FILE
     if not path.parent.is_dir():
@@ -53,10 +51,10 @@ def export_onnx(folder: Path, output: Path | None = None) -> Exported:
     return Exported(path, len(texts), difference)
 
 
-def check_texts(run: Finished) -> list[Text]:
+def check_texts(run: FinishedTask) -> list[Text]:
     """The run's held-out texts, made up to a hundred by built-in sentences; only these where its data is not here."""
     try:
-        own = texts_of(held_out(run.held_out_data()).select(range(TEXTS)))
+        own = texts_of(held_out_rows(run.held_out()).select(range(TEXTS)))
     except (InputError, IndexError):
         own = sentences(pairs=False)
     return [*own, *sentences(pairs=not isinstance(own[0], str))][:TEXTS]
@@ -72,12 +70,12 @@ def sentences(pairs: bool) -> list[Text]:
     return list(zip(made, [*made[1:], made[0]], strict=True)) if pairs else list(made)
 
 
-def example(run: Finished, texts: list[Text]) -> dict[str, Any]:
+def example(run: FinishedTask, texts: list[Text]) -> dict[str, Any]:
     """A batch for the exporter: some rows, some tokens, some padding."""
     return next(batch for _, batch in inputs(run, sorted(texts, key=lambda text: len(str(text)))[-8::2]))
 
 
-def inputs(run: Finished, texts: list[Text]) -> Any:
+def inputs(run: FinishedTask, texts: list[Text]) -> Any:
     return batches(run.model, run.tokenizer, texts, batch_size=BATCH, max_length=run.max_length)
 
 
@@ -89,7 +87,7 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def largest_difference(run: Finished, file: Path, texts: list[Text]) -> float:
+def largest_difference(run: FinishedTask, file: Path, texts: list[Text]) -> float:
     """Between the probabilities of onnxruntime and torch, over batches of many lengths and a batch of one."""
     session = runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     wanted = [node.name for node in session.get_inputs()]  # an input that the graph does not use is not in it

@@ -1,20 +1,36 @@
 """A run is a folder: config.yaml, model.safetensors, tokenizer, metrics.jsonl, and last of all result.json.
 
-result.json is written by atomic rename: it exists, or the run is not done.
+This is the only writer of result.json. It is replaced by an atomic rename: it exists, or the run is not done. Whoever
+adds to it calls `update`, which takes the run's lock, reads the file again, changes one section and replaces it: `uegr
+evaluate` and `uegr attack` can work on one run at the same time.
 """
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import FileLock
 
+from uegr import result as results
 from uegr.errors import InputError
 from uegr.files import write_text
+from uegr.result import Result
+from uegr.runs import model_card
 
-RESULT, CONFIG, METRICS = "result.json", "config.yaml", "metrics.jsonl"
+RESULT, CONFIG, METRICS = results.NAME, "config.yaml", "metrics.jsonl"
+LOCK = ".lock"  # held while result.json is replaced
 ANSWERS = "answers.safetensors"  # of teachers, while a run that has some is not done
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a killed process left: a folder in which no run had started, temporary files."""
+    if folder.exists() and not (folder / CONFIG).is_file():
+        shutil.rmtree(folder)
+    for rest in folder.glob(".*.json.*"):
+        rest.unlink(missing_ok=True)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -27,19 +43,36 @@ def is_done(folder: Path) -> bool:
     return (folder / RESULT).is_file()
 
 
-def read_result(folder: Path) -> dict[str, Any]:
+def read(folder: Path) -> Result:
     """The result of a finished run."""
-    path = folder / RESULT
-    if not path.is_file():
+    if not is_done(folder):
         raise InputError(f"expected a finished run with {RESULT} in {folder}, got none; run `uegr train` first")
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-    except ValueError as error:
-        raise InputError(f"{path} is no JSON: {error}") from None
+    return results.read(folder / RESULT)
+
+
+def create(folder: Path, result: Result) -> Result:
+    """The model card, then result.json, which says that the run is done; checkpoints are not needed any more."""
+    with FileLock(folder / LOCK):
+        write(folder, result)
+    clear_checkpoints(folder)
+    return result
+
+
+def update(folder: Path, change: Callable[[Result], Result]) -> Result:
+    """Replace result.json by `change` of what it holds now; nobody else's section is lost."""
+    with FileLock(folder / LOCK):
+        return write(folder, change(read(folder)))
+
+
+def write(folder: Path, result: Result) -> Result:
+    """Both files; only with the lock."""
+    write_text(folder / model_card.FILE, model_card.card(folder.resolve().name, result))
+    write_text(folder / RESULT, result.to_json())
+    return result
 
 
 def read_config(folder: Path) -> dict[str, Any] | None:
-    """The resolved configuration of a run that has begun."""
+    """The resolved configuration of a run that has started."""
     path = folder / CONFIG
     return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
 
@@ -50,18 +83,21 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
     write_text(folder / CONFIG, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
-def check_folder(folder: Path, config: dict[str, Any], resume: bool) -> None:
-    """A run may begin in a new or empty folder, or go on where the same run began; anything else is left alone."""
+def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
+    """A run may start in a new or empty folder, or resume where the same run started; any other folder is an error."""
     before = read_config(folder)
     if before is None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise InputError(f"{folder} exists and is no run of this tool; choose another --output")
+            raise InputError(f"expected a new or empty folder, got {folder}; choose another --output")
         return
     if not resume:
         state = "a finished run" if is_done(folder) else "an unfinished run"
-        raise InputError(f"{folder} holds {state}; go on with --resume, or choose another --output")
+        raise InputError(f"{folder} holds {state}; continue it with --resume, or choose another --output")
     if changed := [key for key in config | before if config.get(key) != before.get(key)]:
-        raise InputError(f"{folder} was begun with another {', '.join(changed)} (see its {CONFIG}); say the same again")
+        raise InputError(
+            f"{folder} was started with another {', '.join(changed)} (see its {CONFIG}); "
+            "use the same settings, or choose another --output"
+        )
 
 
 def last_checkpoint(folder: Path) -> Path | None:

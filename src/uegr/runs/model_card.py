@@ -1,10 +1,11 @@
 """README.md in a run's folder: what the model is, how it was trained, what was measured, as the model hub reads it.
 
-It says what is in result.json and nothing else, and is written anew whenever `uegr evaluate` or `uegr attack` adds to
+It says what is in result.json and nothing else, and is written again whenever `uegr evaluate` or `uegr attack` adds to
 that. Names of data sets and labels are the user's: they are escaped in the text and quoted by YAML at its head.
 """
 
 import html
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -15,30 +16,30 @@ import yaml
 
 from uegr import data as data_room
 from uegr import models
-from uegr.files import write_text
+from uegr.result import Evaluation, Result
+from uegr.statistics import Figure
 
 FILE = "README.md"
 MOST_LABELS = 30
 LICENCES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "GPL-3.0": "gpl-3.0"}
 HUB_METRICS = {"matthews": "matthews_correlation", "macro_f1": "f1", "pearson": "pearsonr", "spearman": "spearmanr"}
+VERSIONS = ("uegr", "torch", "transformers")
+MEASURED = ("data", "measure", "percent (95% interval)", "rows")
 Row = tuple[str, ...]
 
 
-def write(folder: Path, result: dict[str, Any]) -> None:
-    """The card of a run, whole or not at all."""
-    write_text(folder / FILE, card(line(folder.resolve().name), result))
-
-
-def card(name: str, result: dict[str, Any]) -> str:
-    """Metadata in YAML, then the text in Markdown."""
+def card(name: str, result: Result) -> str:
+    """Metadata in YAML, then the text in Markdown; `name` is the folder's."""
+    name = line(name)
     head = yaml.safe_dump(metadata(name, result), sort_keys=False, allow_unicode=True)
     return f"---\n{head}---\n\n" + "\n".join(body(name, result)) + "\n"
 
 
-def metadata(name: str, result: dict[str, Any]) -> dict[str, Any]:
+def metadata(name: str, result: Result) -> dict[str, Any]:
     """What the hub indexes; what is not known is left out."""
     base, sets = base_card(result), data_cards(result)
     language = next((one.language for one in [*sets.values(), base] if one and one.language != "any"), None)
+    metrics = {metric for task in result.tasks.values() for scores in task.scores.values() for metric in scores}
     found = {
         "language": language,
         "library_name": "transformers",
@@ -46,50 +47,36 @@ def metadata(name: str, result: dict[str, Any]) -> dict[str, Any]:
         "license": None if base is None or base.licence is None else LICENCES.get(base.licence, "other"),
         "base_model": base_name(result),
         "datasets": [hub_name(one, sets[one]) for one in sets],
-        "metrics": sorted({HUB_METRICS.get(metric, metric) for _, _, metric, _ in figures(result)}),
-        "tags": ["uegr", result["config"]["method"]["name"]],
+        "metrics": sorted({HUB_METRICS.get(metric, metric) for metric in metrics}),
+        "tags": ["uegr", result.config.method.name],
         "model-index": [{"name": name, "results": list(index(result))}],
     }
     return {key: value for key, value in found.items() if value}
 
 
-def index(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The scores, one entry a data set and split."""
-    entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for dataset, split, metric, value in figures(result):
-        entry = {"type": HUB_METRICS.get(metric, metric), "value": round(value, 4)}
-        entries.setdefault((dataset, split), []).append(entry)
-    for (dataset, split), metrics in entries.items():
-        yield {
-            "task": {"type": "text-classification"},
-            "dataset": {"name": dataset, "type": hub_name(dataset, data_cards(result).get(dataset)), "split": split},
-            "metrics": metrics,
-        }
-
-
-def figures(result: dict[str, Any]) -> Iterator[tuple[str, str, str, float]]:
-    """(data set, split, metric, value) of the clean scores."""
-    sets = set_names(result)
-    for place, scores in result["scores"].items():
-        dataset, _, split = place.rpartition(" ") if "tasks" in result else (next(iter(sets)), "", place)
-        for metric, value in scores.items():
-            if metric != "n":
-                yield short(dataset), split, metric, value
-
-
-def set_names(result: dict[str, Any]) -> list[str]:
-    """The data sets that it was trained on."""
-    return list(result["tasks"]) if "tasks" in result else [result["config"]["dataset"]["name"]]
+def index(result: Result) -> Iterator[dict[str, Any]]:
+    """The scores, one entry per data set and split."""
+    cards = data_cards(result)
+    for task in result.tasks.values():
+        dataset = short(task.dataset)
+        for split, scores in task.scores.items():
+            metrics = [{"type": HUB_METRICS.get(m, m), "value": round(one.value, 4)} for m, one in scores.items()]
+            if metrics:
+                yield {
+                    "task": {"type": "text-classification"},
+                    "dataset": {"name": dataset, "type": hub_name(dataset, cards.get(dataset)), "split": split},
+                    "metrics": metrics,
+                }
 
 
 def short(name: str) -> str:
-    """A data set without the folders of the machine it lay on."""
+    """A data set without the folders of the machine it was on."""
     return line(Path(name).name or name)
 
 
-def data_cards(result: dict[str, Any]) -> dict[str, Any]:
+def data_cards(result: Result) -> dict[str, Any]:
     """The data sets, each with its card where it has one."""
-    return {short(name): data_room.cards().get(name) for name in set_names(result)}
+    return {short(task.dataset): data_room.cards().get(task.dataset) for task in result.tasks.values()}
 
 
 def hub_name(name: str, found: Any) -> str:
@@ -98,48 +85,46 @@ def hub_name(name: str, found: Any) -> str:
     return str(hub.path) if hub is not None else name
 
 
-def base_of(result: dict[str, Any]) -> str:
-    """What training began with; a multi-task model names its encoder."""
-    options = result["config"]["model"]
-    return str(options["settings"].get("encoder", models.DEFAULT) if "tasks" in result else options["name"])
+def base_of(result: Result) -> str:
+    """The pretrained model that training started from."""
+    model = result.config.model
+    return models.card.base_of(model.name, (model.model_extra or {}).get("settings") or {})
 
 
-def base_card(result: dict[str, Any]) -> models.Card | None:
-    """The card of the alias that training began with."""
+def base_card(result: Result) -> models.Card | None:
+    """The card of the alias that training started from."""
     return models.cards().get(base_of(result))
 
 
-def base_name(result: dict[str, Any]) -> str | None:
-    """The base model's name on the hub; None for a folder, whose name says nothing elsewhere."""
+def base_name(result: Result) -> str | None:
+    """The base model's name on the hub; None for a folder, whose name means nothing elsewhere."""
     found, name = base_card(result), base_of(result)
     if found is not None:
         return found.hub or found.origin
     return name if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) and not Path(name).exists() else None
 
 
-def body(name: str, result: dict[str, Any]) -> Iterator[str]:
+def body(name: str, result: Result) -> Iterator[str]:
     """The text, line by line."""
-    config = result["config"]
-    sets = " and ".join(plain(short(one)) for one in set_names(result))
+    config, tasks = result.config, result.tasks.values()
+    sets = " and ".join(plain(short(task.dataset)) for task in tasks)
     yield f"# {plain(name)}\n"
-    yield (
-        f"{plain(short(config['model']['name']))}, fine-tuned on {sets} with the method "
-        f"{plain(config['method']['name'])} by uegr.\n"
+    model, method = plain(short(config.model.name)), plain(config.method.name)
+    yield f"{model}, fine-tuned on {sets} with the method {method} by uegr.\n"
+    yield from section("Scores", ("data", "split", "metric", "value (95% interval)", "rows"), clean_rows(result))
+    yield from section(
+        "Under perturbation", ("data", "measure", "percent (95% interval)", "rows"), measured_rows(result)
     )
-    yield from section("Scores", ("data", "metric", "value", "rows"), clean_rows(result))
-    yield from section("Under perturbation", ("measure", "percent (95% interval)", "rows"), measured_rows(result))
     yield from section("Under attack", ("attack", "accuracy before", "after", "success", "rows"), attack_rows(result))
     yield from section("Training", ("setting", "value"), setting_rows(result))
     yield from section("Data", ("data", "labels"), label_rows(result))
-    missing = [what for what in ("evaluation", "attacks") if what not in result]
+    missing = [] if any(task.evaluation for task in tasks) else ["`uegr evaluate`"]
+    missing += [] if any(task.attacks for task in tasks) else ["`uegr attack`"]
     if missing:
-        commands = {"evaluation": "`uegr evaluate`", "attacks": "`uegr attack`"}
-        yield f"Not measured: {' and '.join(commands[what] for what in missing)} would add to this page.\n"
-    machine = result["machine"]
-    yield (
-        f"Trained on {plain(machine['gpu'] or 'a CPU')} in {result['training']['seconds']:.0f} seconds with uegr "
-        f"{machine['uegr']}, torch {machine['torch']}, transformers {machine['transformers']}."
-    )
+        yield f"Not measured: {' and '.join(missing)} would add to this page.\n"
+    versions = ", ".join(f"{name} {result.versions[name]}" for name in VERSIONS if name in result.versions)
+    trained = f"Trained on {plain(result.machine.gpu or 'a CPU')} in {result.training.seconds:.0f} seconds"
+    yield f"{trained} with {plain(versions)}."
 
 
 def section(title: str, columns: Row, rows: Iterator[Row]) -> Iterator[str]:
@@ -151,72 +136,72 @@ def section(title: str, columns: Row, rows: Iterator[Row]) -> Iterator[str]:
         yield ""
 
 
-def clean_rows(result: dict[str, Any]) -> Iterator[Row]:
-    for place, scores in result["scores"].items():
-        for metric, value in scores.items():
-            if metric != "n":
-                yield place, metric, f"{value:.4f}", f"{scores['n']:,}"
+def clean_rows(result: Result) -> Iterator[Row]:
+    for task in result.tasks.values():
+        for split, scores in task.scores.items():
+            for metric, figure in scores.items():
+                yield short(task.dataset), split, metric, interval(figure, scale=1, digits=4), f"{figure.n:,}"
 
 
-def measured_rows(result: dict[str, Any]) -> Iterator[Row]:
-    """What `uegr evaluate` found, each task of several by its name."""
-    found = result.get("evaluation", {})
-    for task, one in found.get("tasks", {"": found} if found else {}).items():
-        for what, figure in evaluated(one):
-            yield f"{task} {what}".strip(), share(figure), f"{figure['n']:,}"
+def measured_rows(result: Result) -> Iterator[Row]:
+    """What `uegr evaluate` found, task by task."""
+    for task in result.tasks.values():
+        for what, figure in evaluated(task.evaluation) if task.evaluation else ():
+            yield short(task.dataset), what, interval(figure), f"{figure.n:,}"
 
 
-def evaluated(found: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for metric, figure in found["clean"].items():
-        yield f"{metric}, {found['split']}", figure
-    for attack, curve in found.get("perturbation", {}).items():
-        for point in curve["points"]:
-            if point["epsilon"] > 0:
-                yield f"accuracy, {attack} within {point['epsilon']:g}", point | {"value": point["accuracy"]}
-    for kind in ("shift", "adversarial"):
-        for name, scores in found.get(kind, {}).items():
+def evaluated(found: Evaluation) -> Iterator[tuple[str, Figure]]:
+    for metric, figure in found.clean.items():
+        yield f"{metric}, {found.split}", figure
+    for attack, curve in found.perturbation.items():
+        for point in curve.points:
+            if point.epsilon > 0:
+                yield f"accuracy, {attack} within {point.epsilon:g}", point.accuracy
+    for kind, sets in (("shift", found.shift), ("adversarial", found.adversarial)):
+        for name, scores in sets.items():
             yield from ((f"{metric}, {short(name)} ({kind})", scores[metric]) for metric in scores)
-    if "calibration" in found:
-        yield "calibration error", found["calibration"]["ece"]
-    for name, scores in found.get("anomaly", {}).items():
+    if found.calibration is not None:
+        yield "calibration error", found.calibration.ece
+    for name, scores in found.anomaly.items():
         yield f"AUROC against {short(name)}", scores["auroc"]
 
 
-def share(figure: dict[str, Any]) -> str:
+def interval(figure: Figure | None, scale: float = 100, digits: int = 1) -> str:
     """
-    >>> share({"value": 0.8, "low": 0.75, "high": 0.84}), share({"value": None})
+    >>> interval(Figure(0.8, 0.75, 0.84, 100)), interval(None)
     ('80.0 (75.0-84.0)', '-')
     """
-    if figure["value"] is None:
+    if figure is None or not math.isfinite(figure.value):
         return "-"
-    low, high = figure.get("low"), figure.get("high")
-    around = "" if low is None or high is None else f" ({100 * low:.1f}-{100 * high:.1f})"
-    return f"{100 * figure['value']:.1f}{around}"
+    value, low, high = (f"{scale * end:.{digits}f}" for end in (figure.value, figure.low, figure.high))
+    return f"{value} ({low}-{high})" if math.isfinite(figure.low) and math.isfinite(figure.high) else value
 
 
-def attack_rows(result: dict[str, Any]) -> Iterator[Row]:
-    for name, found in result.get("attacks", {}).items():
-        shares = (found["accuracy_before"], found["accuracy_after"], found["success_rate"])
-        yield name, *(share({"value": value}) for value in shares), f"{found['examples']:,}"
+def attack_rows(result: Result) -> Iterator[Row]:
+    for task in result.tasks.values():
+        for name, found in task.attacks.items():
+            shares = (found.accuracy_before, found.accuracy_after, found.success_rate)
+            yield name, *(interval(share) for share in shares), f"{found.examples:,}"
 
 
-def setting_rows(result: dict[str, Any]) -> Iterator[Row]:
+def setting_rows(result: Result) -> Iterator[Row]:
     """The method with its options, and what differs between runs of it."""
-    config, training = result["config"], result["training"]
-    yield from ((f"method.{key}" if key != "name" else "method", str(value)) for key, value in config["method"].items())
-    yield from ((f"training.{key}", str(value)) for key, value in config["training"].items() if value is not None)
-    if config["model"].get("lora"):
-        yield "model.lora", f"rank {config['model']['lora']}, merged"
-    yield "seed", str(config["seed"])
-    yield "rows, steps", f"{training['rows']:,}, {training['steps']:,}"
+    config, training = result.config, result.training
+    yield "method", config.method.name
+    yield from ((f"method.{key}", str(value)) for key, value in (config.method.model_extra or {}).items())
+    yield from ((f"training.{key}", str(value)) for key, value in config.training.items() if value is not None)
+    rank = (config.model.model_extra or {}).get("lora")
+    if rank:
+        yield "model.lora", f"rank {rank}, merged"
+    yield "seed", str(config.seed)
+    yield "rows, steps", f"{training.rows:,}, {training.steps:,}"
 
 
-def label_rows(result: dict[str, Any]) -> Iterator[Row]:
-    tasks = result.get("tasks") or {set_names(result)[0]: {"labels": result["labels"]}}
-    for name, task in tasks.items():
-        labels = task["labels"] or ["a number (regression)"]
+def label_rows(result: Result) -> Iterator[Row]:
+    for task in result.tasks.values():
+        labels = task.labels or ("a number (regression)",)
         more = [f"and {len(labels) - MOST_LABELS} more"] if len(labels) > MOST_LABELS else []
-        yield short(name), ", ".join([*labels[:MOST_LABELS], *more])
+        yield short(task.dataset), ", ".join([*labels[:MOST_LABELS], *more])
 
 
 def plain(text: Any) -> str:

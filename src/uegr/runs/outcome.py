@@ -1,4 +1,4 @@
-"""What a training leaves: the chosen weights, their scores, a model card, and result.json last."""
+"""What a training leaves: the chosen weights, the scores of every task, and what it ran on."""
 
 import os
 import platform
@@ -8,29 +8,28 @@ from typing import Any
 
 import torch
 
-from uegr.data import Data
-from uegr.runs import folder as store
-from uegr.runs import model_card
+from uegr.evaluation.metrics import measure
+from uegr.models import Loaded
+from uegr.models.multitask import answering
+from uegr.models.texts import probabilities, texts_of
+from uegr.result import Figures, Machine, Task
+from uegr.runs.heads import head_of
+from uegr.runs.prepare import Prepared
 from uegr.training.config import RunConfig
 
-
-def keep(result: dict[str, Any], folder: Path) -> None:
-    """The model card, then result.json, which says that the run is done; checkpoints are needed no more."""
-    model_card.write(folder, result)
-    store.write_json(folder / store.RESULT, result)
-    store.clear_checkpoints(folder)
+PACKAGES = ("uegr", "torch", "transformers", "accelerate", "datasets")
 
 
-def save(loaded: Any, folder: Path) -> None:
-    """Model and tokenizer, as from_pretrained reads them."""
-    loaded.model.save_pretrained(str(folder))
-    loaded.tokenizer.save_pretrained(str(folder))
-    (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml says the same
+def save(loaded: Loaded, place: Path) -> None:
+    """Write model and tokenizer as from_pretrained reads them."""
+    loaded.model.save_pretrained(str(place))
+    loaded.tokenizer.save_pretrained(str(place))
+    (place / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml has the same
 
 
-def final_model(config: RunConfig, folder: Path, model: Any) -> Any:
+def final_model(config: RunConfig, place: Path, model: Any) -> Any:
     """The model with the weights of its best epoch, or the last; adapters are merged into it."""
-    best = folder / "best" if config.training.select == "best" else None
+    best = place / "best" if config.training.select == "best" else None
     if config.model.lora:
         from uegr.models.lora import merged
 
@@ -42,29 +41,42 @@ def final_model(config: RunConfig, folder: Path, model: Any) -> Any:
     return model
 
 
-def split_scores(data: Data, split: str, loaded: Any, config: RunConfig) -> dict[str, Any]:
-    """The task metrics on one split with the rows they rest on."""
-    from uegr.evaluation.metrics import score
-    from uegr.models.texts import probabilities
+def task(prepared: Prepared, name: str) -> Task:
+    """One task with its scores on every split but train, by the path that every later measurement takes."""
+    data = prepared.sets[name]
+    return Task(
+        dataset=prepared.names[name],
+        head=head_of(data),
+        labels=data.labels,
+        metrics=data.metrics,
+        rows=len(data.splits["train"]),
+        scores={split: split_scores(prepared, name, split) for split in data.splits if split != "train"},
+    )
 
+
+def split_scores(prepared: Prepared, name: str, split: str) -> Figures:
+    """The task metrics on one split with their intervals; nothing of a split without labels."""
+    data, loaded = prepared.sets[name], prepared.loaded
     rows = data.splits[split]
     if "label" not in rows.column_names:
-        return {"n": len(rows)}
-    pairs = rows["pair"] if "pair" in rows.column_names else None
-    texts = list(rows["text"]) if pairs is None else list(zip(rows["text"], pairs, strict=True))
-    predicted = probabilities(loaded.model, loaded.tokenizer, texts, max_length=config.training.max_length)
-    return score(data.metrics, predicted, rows["label"]) | {"n": len(rows)}
+        return {}
+    model = answering(loaded.model, name)
+    found = probabilities(model, loaded.tokenizer, texts_of(rows), max_length=prepared.max_length)
+    return measure(data.metrics, found, rows["label"], prepared.config.seed)
 
 
-def machine() -> dict[str, Any]:
-    """What a reader needs to judge the times and repeat the figures."""
-    names = ("uegr", "torch", "transformers", "accelerate", "datasets")
-    return {
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,
-        **{name: version(name) for name in names},
-    }
+def machine() -> Machine:
+    """What a reader needs to judge the times."""
+    return Machine(
+        python=platform.python_version(),
+        platform=platform.platform(),
+        processor=platform.processor() or platform.machine(),
+        cores=os.cpu_count(),
+        threads=torch.get_num_threads(),
+        gpu=torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,
+    )
+
+
+def versions() -> dict[str, str]:
+    """What is needed to repeat the figures."""
+    return {name: version(name) for name in PACKAGES}

@@ -7,97 +7,87 @@ a teacher learns from its labels alone. Each teacher answers its training rows o
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from uegr.data import Data
 from uegr.errors import InputError
-from uegr.runs import folder as store
-from uegr.runs import multitask
+from uegr.models.texts import texts_of
+from uegr.runs import folder
+from uegr.runs.finished import FinishedTask, open_run
+from uegr.runs.prepare import Prepared
+from uegr.training.callbacks import progress_bar
 from uegr.training.config import RunConfig
 
-if TYPE_CHECKING:
-    from uegr.runs.evaluate import Finished
-
-Teachers = dict[str, "Finished"]
+Teachers = dict[str, FinishedTask]  # by the task that they teach
 
 
-def find(config: RunConfig, sets: dict[str, Data]) -> Teachers:
-    """The teacher of each task that has one; what cannot teach is said before anything is written."""
-    from uegr.runs.evaluate import Finished
-
+def find(prepared: Prepared) -> Teachers:
+    """The teacher of each task that has one; what cannot teach is an error before anything is written."""
     found: Teachers = {}
-    said = dict(zip(multitask.names_of(config), sets, strict=True))
-    for folder in config.training.teachers:
-        run = Finished(Path(folder).expanduser())
-        lessons = {said[name]: one for name, one in alone(run).items() if name in said}
+    tasks = {name: task for task, name in prepared.names.items()}
+    for place in prepared.config.training.teachers:
+        run = open_run(place)
+        lessons = {tasks[one.about.dataset]: one for one in run.tasks.values() if one.about.dataset in tasks}
         if not lessons:
-            raise InputError(f"{folder} was trained on {', '.join(alone(run))} and can teach none of {', '.join(said)}")
+            known = ", ".join(one.about.dataset for one in run.tasks.values())
+            raise InputError(f"{place} was trained on {known} and can teach none of {', '.join(tasks)}")
         for task, one in lessons.items():
             if task in found:
-                raise InputError(f"expected one teacher for {task}, got {found[task].folder} and {folder}")
-            refuse(one, config, sets[task])
+                raise InputError(f"expected one teacher for {task}, got {found[task].run.folder} and {place}")
+            check(one, prepared.config, prepared.sets[task])
         found |= lessons
     return found
 
 
-def alone(run: "Finished") -> Teachers:
-    """The run under the name of its data set; an `mtdnn` under each of its tasks', answering for that one."""
-    if "tasks" not in run.result:
-        return {run.config["dataset"]["name"]: run}
-    return {task["dataset"]: multitask.of_task(run, name) for name, task in run.result["tasks"].items()}
-
-
-def refuse(run: "Finished", config: RunConfig, data: Data) -> None:
+def check(teacher: FinishedTask, config: RunConfig, data: Data) -> None:
     """A teacher has the same labels, and has not seen the rows that are held out here."""
-    if run.labels != data.labels:
-        raise InputError(f"expected the labels {data.labels} of a teacher of {data.name}, got {run.labels}")
-    drawn: dict[str, Any] = {"paper_split": run.config["dataset"]["paper_split"]}
+    if teacher.labels != data.labels:
+        raise InputError(f"expected the labels {data.labels} of a teacher of {data.name}, got {teacher.labels}")
+    drawn: dict[str, Any] = {"paper_split": teacher.run.config.dataset.paper_split}
     wanted: dict[str, Any] = {"paper_split": config.dataset.paper_split}
-    if run.data().validation is None:
-        drawn |= {"holdout": run.config["dataset"]["holdout"], "seed": run.config["seed"]}
+    if teacher.data().validation is None:
+        drawn |= {"holdout": teacher.run.config.dataset.holdout, "seed": teacher.run.config.seed}
         wanted |= {"holdout": config.dataset.holdout, "seed": config.seed}
     if drawn != wanted:
         raise InputError(
-            f"{run.folder} held other rows of {data.name} out than this run will: expected {wanted}, got {drawn}; "
-            "train it again with the same"
+            f"{teacher.run.folder} held out other rows of {data.name} than this run will: expected {wanted}, "
+            f"got {drawn}; train it again with the same settings"
         )
 
 
-def with_answers(
-    teachers: Teachers, folder: Path, sets: dict[str, Data], rows: dict[str, tuple[Any, Any]], quiet: bool
-) -> dict[str, tuple[Any, Any]]:
-    """The tokenised rows, those to train on with what their teacher answers as `targets`."""
-    given = answers(teachers, folder, sets, quiet)
-    return {
-        name: (train.add_column("targets", list(given[name])) if name in given else train, validation)
-        for name, (train, validation) in rows.items()
+def taught(prepared: Prepared, teachers: Teachers, place: Path, quiet: bool) -> Prepared:
+    """The training rows with what their teacher answers as `targets`; the teachers' weights are let go."""
+    if not teachers:
+        return prepared
+    given = answers(teachers, place, prepared.sets, quiet)
+    teachers.clear()
+    rows = {
+        task: (train.add_column("targets", list(given[task])) if task in given else train, validation)
+        for task, (train, validation) in prepared.rows.items()
     }
+    return replace(prepared, rows=rows)
 
 
-def answers(teachers: Teachers, folder: Path, sets: dict[str, Data], quiet: bool) -> dict[str, np.ndarray]:
+def answers(teachers: Teachers, place: Path, sets: dict[str, Data], quiet: bool) -> dict[str, np.ndarray]:
     """Each teacher's probabilities or values, (rows, outputs), kept in the run's folder until it is done."""
-    from uegr.models.texts import probabilities, texts_of
-    from uegr.training.callbacks import progress_bar
-
-    path = folder / store.ANSWERS
+    path = place / folder.ANSWERS
     if path.is_file():
         return load_file(path)
     given = {}
     with progress_bar(quiet) as bar:
-        for name, run in teachers.items():
-            texts = texts_of(sets[name].splits["train"])
-            shown = bar.add_task(f"{run.folder.name} answers {name}", total=len(texts), note="")
-            given[name] = probabilities(
-                run.model,
-                run.tokenizer,
+        for task, teacher in teachers.items():
+            texts = texts_of(sets[task].splits["train"])
+            shown = bar.add_task(f"{teacher.run.folder.name} answers {task}", total=len(texts), note="")
+            found = teacher.probabilities(
                 texts,
-                max_length=run.max_length,
-                progress=lambda done, total, shown=shown: bar.update(shown, completed=done, total=total),  # type: ignore[misc]
-            ).astype(np.float32)
+                progress=lambda done, total, shown=shown: bar.update(shown, completed=done, total=total),
+            )
+            given[task] = found.astype(np.float32)
     if given and int(os.environ.get("RANK", 0)) == 0:
         save_file(given, path.with_suffix(".part"))
         path.with_suffix(".part").replace(path)

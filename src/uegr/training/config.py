@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from uegr.errors import InputError, did_you_mean
 from uegr.methods import METHODS, Method
 from uegr.methods.contract import MethodFactory
-from uegr.models.card import cards
 
-EPOCHS, PRETRAINED_RATE, SCRATCH_RATE = 3, 5e-5, 1e-3
+PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
 
 
@@ -84,15 +83,8 @@ class TrainingConfig(Strict):
     teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (runs/teachers.py)
 
 
-class FullTrainingConfig(TrainingConfig):
-    """With nothing left to the model."""
-
-    epochs: float
-    learning_rate: float
-
-
 class AugmentConfig(Strict):
-    """An attack on the model before each epoch, whose finds are further training rows (training/augment.py)."""
+    """An attack on the model before each epoch, whose finds are further training rows (runs/augment.py)."""
 
     name: str | None = None  # the attack; None: no augmentation
     examples: int | None = Field(None, ge=1)  # rows attacked before an epoch; None: a fifth of them, at most 1,000
@@ -129,23 +121,10 @@ class RunConfig(Strict):
         options = dict(self.method)
         return build_method(options.pop("name", "uegr"), options)
 
-    def full_training(self) -> FullTrainingConfig:
-        """The training with what it leaves to the model."""
-        card, said = cards().get(self.model.name), self.training
-        usual = SCRATCH_RATE if card is not None and card.scratch else PRETRAINED_RATE
-        rate = said.learning_rate or (LORA_RATE if self.model.lora else usual)
-        epochs = said.epochs or (card.epochs if card is not None else None) or EPOCHS
-        return FullTrainingConfig(**said.model_dump() | {"learning_rate": rate, "epochs": epochs})
-
-    def resolved(self) -> dict[str, Any]:
-        """Everything spelt out, for config.yaml."""
-        made = self.make_method()
-        full = self.model_copy(update={"training": self.full_training()})
-        unsaid: dict[str, Any] = {} if self.augment.name else {"augment": True}
-        unsaid |= {} if self.training.teachers else {"training": {"teachers"}}
-        plain = full.model_dump(mode="json", exclude=unsaid)
-        name = self.method.get("name", "uegr")
-        return plain | {"method": {"name": name, **{key: _plain(value) for key, value in made.options.items()}}}
+    def method_options(self) -> dict[str, Any]:
+        """The method's name and all its options, also those left at their defaults."""
+        options = self.make_method().options
+        return {"name": self.method.get("name", "uegr"), **{key: _plain(value) for key, value in options.items()}}
 
 
 def _plain(value: Any) -> Any:

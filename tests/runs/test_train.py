@@ -10,11 +10,12 @@ from datasets import Dataset
 
 from tests.models.families import tiny
 from tests.tiny_run import data_folder, model_folder, write_csv
+from uegr.evaluation import score
 from uegr.models import Loaded, load
-from uegr.models.texts import probabilities
-from uegr.runs.evaluate import Finished
-from uegr.runs.outcome import split_scores
-from uegr.runs.train import begun, train
+from uegr.models.texts import labels_of, texts_of
+from uegr.runs.finished import open_run
+from uegr.runs.heads import scaled
+from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
 
@@ -26,15 +27,17 @@ def test_a_run_in_mixed_precision_is_scored_as_it_is_saved(tmp_path: Path) -> No
     config = RunConfig(
         method={"name": "vanilla"},
         model={"name": str(model_folder(tmp_path / "model"))},
-        dataset={"name": str(data), "task": "regression"},
+        dataset={"name": str(data), "kind": "regression"},
         training={"precision": "bf16"},
     )
-    result = train(config, tmp_path / "run", quiet=True)
-    run = Finished(tmp_path / "run")
-    assert split_scores(run.data(), "test", run, config) == pytest.approx(result["scores"]["test"], abs=1e-6)
+    train(config, tmp_path / "run", quiet=True)
+    task = open_run(tmp_path / "run").task()
+    rows = task.data().splits["test"]
+    again = score(task.about.metrics, task.probabilities(texts_of(rows)), labels_of(rows))
+    assert again == {name: pytest.approx(one.value, abs=1e-6) for name, one in task.about.scores["test"].items()}
 
 
-def test_labels_far_from_nought_are_learnt(tmp_path: Path) -> None:
+def test_labels_far_from_zero_are_learnt(tmp_path: Path) -> None:
     data = data_folder(tmp_path / "prices")
     prices = {"good": 250_000, "bad": 150_000}
     for file in data.iterdir():
@@ -43,26 +46,25 @@ def test_labels_far_from_nought_are_learnt(tmp_path: Path) -> None:
     config = RunConfig(
         method={"name": "vanilla"},
         model={"name": "textcnn", "settings": {"embedding_size": 50}},
-        dataset={"name": str(data), "task": "regression"},
+        dataset={"name": str(data), "kind": "regression"},
         training={"epochs": 20},
     )
     train(config, tmp_path / "run", quiet=True)
-    run = Finished(tmp_path / "run")
-    answers = probabilities(run.model, run.tokenizer, ["the great film was w1 s1", "a dull plot w2 s1"])
-    assert answers.flatten().tolist() == pytest.approx([250_000, 150_000], abs=25_000)
+    answers = open_run(tmp_path / "run").predict(["the great film was w1 s1", "a dull plot w2 s1"])
+    assert [answer.value for answer in answers] == pytest.approx([250_000, 150_000], abs=25_000)
     again = load(str(tmp_path / "run"), num_labels=1, problem_type="regression")
     assert not again.fresh
 
 
 @pytest.mark.parametrize(("number", "warned"), [(300.0, True), (0.0, False)])
-def test_a_head_without_a_bias_warns_of_labels_far_from_nought(number: float, warned: bool) -> None:
+def test_a_head_without_a_bias_warns_of_labels_far_from_zero(number: float, warned: bool) -> None:
     model, _ = tiny("gpt2", num_labels=1)
     labels = Dataset.from_dict({"label": [number - 1, number + 1]})
     data: Any = SimpleNamespace(task="regression", splits={"train": labels})
     loaded: Any = Loaded(model, None, "gpt2", None, frozenset(model.state_dict()))  # type: ignore[arg-type]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        begun(loaded, data)
+        scaled(loaded, data)
     assert [str(one.message).partition(";")[0] for one in said] == (
-        ["the head of gpt2 has no bias and begins around 0, but the labels are around 300"] if warned else []
+        ["the head of gpt2 has no bias and starts around 0, but the labels are around 300"] if warned else []
     )

@@ -2,11 +2,12 @@
 
 import pytest
 
+from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
 
 
 def training(**sections):
-    return RunConfig(dataset={"name": "snippets"}, **sections).resolved()["training"]
+    return resolved(RunConfig(dataset={"name": "snippets"}, **sections))["training"]
 
 
 @pytest.mark.parametrize(
@@ -23,11 +24,11 @@ def test_what_is_left_out_depends_on_the_model(model, rate, epochs):
     assert (training(model=model)["learning_rate"], training(model=model)["epochs"]) == (rate, epochs)
 
 
-def test_what_is_said_stays():
-    said = training(model={"name": "mtdnn"}, training={"epochs": 1.5, "learning_rate": 0.01})
-    assert (said["epochs"], said["learning_rate"]) == (1.5, 0.01)
+def test_what_is_given_stays():
+    given = training(model={"name": "mtdnn"}, training={"epochs": 1.5, "learning_rate": 0.01})
+    assert (given["epochs"], given["learning_rate"]) == (1.5, 0.01)
 
 
 def test_a_resolved_configuration_resolves_to_itself():
-    resolved = RunConfig(dataset={"name": "snippets"}, model={"name": "mtdnn"}).resolved()
-    assert RunConfig(**resolved).resolved() == resolved
+    once = resolved(RunConfig(dataset={"name": "snippets"}, model={"name": "mtdnn"}))
+    assert resolved(RunConfig(**once)) == once

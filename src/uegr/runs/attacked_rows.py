@@ -5,8 +5,8 @@ label wherever the attack found one. m is the same in every epoch, so that the n
 schedule are known before anything is attacked; in the first, clean epochs the sample is seen as it is. The sample and
 whatever the attack draws depend on the seed and the epoch alone; what was found serves one epoch and is not carried on.
 
-What was found is kept as JSON lines, one file an epoch, whole or not there. Rows are attacked in blocks, each a search
-of its own, and an interrupted epoch goes on at its first unfinished block: a resumed run trains on exactly the texts of
+What was found is kept as JSON lines, one file per epoch, whole or not there. Rows are attacked in blocks, each a search
+of its own, and an interrupted epoch resumes at its first unfinished block: a resumed run trains on exactly the texts of
 an uninterrupted one.
 """
 
@@ -29,7 +29,7 @@ from uegr.models.tokens import encoded
 from uegr.pieces.embedding import unwrapped
 
 BLOCK = 64  # rows attacked together: full batches for the model, and not much to do again after an interruption
-SHARE, MOST = 0.2, 1_000  # of the training rows, unless said otherwise
+SHARE, MOST = 0.2, 1_000  # of the training rows, by default
 Tell = Callable[[int, int], None]  # rows attacked, of how many
 
 
@@ -161,7 +161,7 @@ class Augment(TrainerCallback):
         self.counts = {} if begun else counted(outcomes)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Log at the epoch's first step: a run that goes on from a checkpoint then says it once, too."""
+        """Log at the epoch's first step: a resumed run then logs it once, too."""
         if self.counts:
             self.trainer.log({f"augment_{name}": count for name, count in self.counts.items()})
             self.counts = {}
@@ -172,7 +172,7 @@ class Augment(TrainerCallback):
         if file.exists():
             return self.read(file, chosen)
         if begun:
-            raise InputError(f"expected what was found for this epoch in {file}, got no such file; begin the run anew")
+            raise InputError(f"expected the texts of this epoch in {file}, got no such file; start the run again")
         part = file.with_suffix(".part")
         self.folder.mkdir(parents=True, exist_ok=True)
         known = self.read(part, chosen) if part.exists() else []
@@ -189,15 +189,15 @@ class Augment(TrainerCallback):
         return known
 
     def read(self, file: Path, chosen: np.ndarray) -> list[Outcome]:
-        """The outcomes in a file, which must be of these rows; only one in the making may lack some."""
+        """The outcomes in a file, which must be of these rows; only an unfinished one may lack some."""
         try:
             outcomes = outcomes_in(file)
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{file} holds no outcomes of an attack ({error}); begin the run anew") from None
+            raise InputError(f"{file} holds no outcomes of an attack ({error}); start the run again") from None
         rows = [outcome.index for outcome in outcomes]
         expected = chosen[: len(rows)] if file.suffix == ".part" else chosen
         if rows != expected.tolist():
-            raise InputError(f"{file} holds other rows than this run attacks; begin the run anew")
+            raise InputError(f"{file} holds other rows than this run attacks; start the run again")
         return outcomes
 
 

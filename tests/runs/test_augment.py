@@ -13,9 +13,10 @@ from safetensors.torch import load_file
 from tests.tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr.attacks import Outcome
 from uegr.errors import InputError
+from uegr.runs import attacked_rows
+from uegr.runs.attacked_rows import Plan
+from uegr.runs.prepare import resolved
 from uegr.runs.train import train
-from uegr.training import augment
-from uegr.training.augment import Plan
 from uegr.training.config import read_config
 from uegr.training.engine import RobustTrainer
 
@@ -34,13 +35,13 @@ def home(tmp_path_factory):
     plain = {"augment.name": None, "augment.surface": None, "augment.examples": None}
     learning = {"model.name": str(folder / "fresh"), "training.epochs": 10}
     result = train(configured(folder, "training.learning_rate=0.01", **plain, **learning), folder / "model", quiet=True)
-    assert result["scores"]["test"]["accuracy"] == 1
+    assert result.tasks["data"].scores["test"]["accuracy"].value == 1
     return folder
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(augment, "BLOCK", 8)
+    monkeypatch.setattr(attacked_rows, "BLOCK", 8)
 
 
 def configured(home, *settings, **flags):
@@ -102,7 +103,7 @@ def test_every_epoch_has_all_rows_and_the_sample_once_more(home, tmp_path, seen,
         added = [(tuple(tokenizer(text).input_ids), label) for text, label in extra]
         assert sorted(seen[epoch]) == sorted(clean + added)
     assert flips > 5, "a test in which little is found shows little"
-    counts = result["training"]["augment"]
+    counts = result.training.augment
     assert [count["epoch"] for count in counts] == [1, 2]
     assert sum(count["found"] for count in counts) == flips
     logged = [line for line in lines(tmp_path / "run" / "metrics.jsonl") if "augment_found" in line]
@@ -122,7 +123,7 @@ def uninterrupted(home, folder, *settings):
 @pytest.fixture(scope="module")
 def whole(home, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(augment, "BLOCK", 8)
+        patch.setattr(attacked_rows, "BLOCK", 8)
         return uninterrupted(home, tmp_path_factory.mktemp("whole") / "run", "training.checkpoint_steps=9")
 
 
@@ -236,7 +237,7 @@ def test_what_was_found_for_a_begun_epoch_must_be_there(home, tmp_path, monkeypa
 def test_any_method_and_attack(home, tmp_path, method, setting):
     flags = {"method.name": method, "training.epochs": 2, "augment.name": "deepwordbug", "augment.examples": 10}
     result = train(configured(home, setting, **flags), tmp_path / "run", quiet=True)
-    assert [count["attacked"] for count in result["training"]["augment"]] == [10]
+    assert [count["attacked"] for count in result.training.augment] == [10]
 
 
 def test_pairs_change_on_one_side(home, tmp_path):
@@ -254,7 +255,7 @@ def test_regression_is_refused_and_nothing_is_written(home, tmp_path):
     rows = [(text, str(number / 7)) for number, (text, _) in enumerate(sentences(40))]
     file = write_csv(tmp_path / "rated.csv", rows)
     flags = {"dataset.name": str(file), "dataset.kind": "regression"}
-    with pytest.raises(InputError, match=r"augment: expected data with labels to flip, got the regression") as caught:
+    with pytest.raises(InputError, match=r"--augment flips labels, got the regression") as caught:
         train(configured(home, **flags), tmp_path / "run", quiet=True)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "run").exists()
@@ -266,7 +267,7 @@ def test_regression_is_refused_and_nothing_is_written(home, tmp_path):
         ({"augment.name": "pwsw"}, "no attack 'pwsw'; did you mean pwws"),
         ({"augment.surface": "nowhere.tsv"}, "nowhere.tsv"),
         ({"augment.settings": {"variannt": "ren"}}, "pwws has no setting variannt; did you mean variant"),
-        ({"augment.name": None}, "augment: expected the name of an attack beside its settings"),
+        ({"augment.name": None}, "expected an attack beside the settings of augment"),
         ({"augment.example": 3}, "unknown key augment.example; did you mean examples"),
         ({"augment.examples": 0}, "augment.examples: input should be greater than or equal to 1"),
     ],
@@ -280,8 +281,8 @@ def test_mistakes_are_one_clear_line_and_nothing_is_written(home, tmp_path, flag
 
 def test_without_augmentation_the_configuration_says_nothing_of_it(home):
     plain = configured(home, **dict.fromkeys(["augment.name", "augment.surface", "augment.examples"]))
-    assert "augment" not in plain.resolved()
-    assert configured(home).resolved()["augment"]["examples"] == EXAMPLES
+    assert "augment" not in resolved(plain)
+    assert resolved(configured(home))["augment"]["examples"] == EXAMPLES
     assert configured(home).label() == "data-model-vanilla_pwws-0"
     assert plain.label() == "data-model-vanilla-0"
 

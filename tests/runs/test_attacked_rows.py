@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from datasets import Dataset
 
-from uegr.training.augment import GrowingRows, Plan
+from uegr.runs.attacked_rows import GrowingRows, Plan
 
 
 def test_growing_rows_keep_their_number_and_their_lengths():

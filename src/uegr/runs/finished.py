@@ -1,0 +1,145 @@
+"""A finished run, opened: its model, its tasks, its result.
+
+from uegr import open_run
+run = open_run("runs/first")
+run.predict(["a fine film"])[0].label
+run.result.tasks["snippets"].scores["test"]["accuracy"].value
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from uegr import data as data_room
+from uegr import models, result
+from uegr.data import Data
+from uegr.errors import InputError
+from uegr.models import Loaded
+from uegr.models.multitask import answering
+from uegr.models.texts import Text, probabilities
+from uegr.runs import folder
+from uegr.training.config import RunConfig
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The label and every label's probability; of a regression, its value."""
+
+    label: str | None
+    probabilities: dict[str, float]
+    value: float | None = None
+
+
+class FinishedTask:
+    """One task of a finished run: the model that answers for it, and its data."""
+
+    def __init__(self, run: "FinishedRun", name: str) -> None:
+        self.run, self.name = run, name
+        self.about: result.Task = run.result.tasks[name]
+        self.labels = self.about.labels
+
+    @cached_property
+    def model(self) -> Any:
+        """The model with this task's head."""
+        return answering(self.run.model, self.name)
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.run.tokenizer
+
+    @property
+    def max_length(self) -> int | None:
+        """The length that training used, in tokens."""
+        return self.run.result.training.max_length
+
+    def data(self, name: str | None = None) -> Data:
+        """The task's own data set, or another one with the same labels."""
+        options = self.run.config.dataset
+        if name in (None, self.about.dataset, self.name):
+            return data_room.load(self.about.dataset, labelled=True, labels=self.labels, **options.reading())
+        return data_room.load(str(name), labelled=True, labels=None if name in data_room.cards() else self.labels)
+
+    def held_out(self, name: str | None = None) -> Data:
+        """The own data set, or another one; where it has a training split only, what was held out of it."""
+        data = self.data(name)
+        if data.validation is None and "test" not in data.splits:
+            data = data_room.holdout(data, self.run.config.dataset.holdout, self.run.config.seed)
+        return data
+
+    def pretrained(self) -> Any:
+        """The model that training started from; None for one without pretraining."""
+        options = self.run.config.model
+        card = models.cards().get(options.name)
+        if card is not None and card.architecture is not None:
+            return None
+        return models.load(
+            options.name,
+            num_labels=1 if self.labels is None else len(self.labels),
+            problem_type="regression" if self.labels is None else None,
+            seed=self.run.config.seed,
+            trust_remote_code=options.trust_remote_code,
+        ).model
+
+    def probabilities(self, texts: Sequence[Text], **options: Any) -> Any:
+        """Each label's probability, (texts, labels); a regression's values, (texts, 1)."""
+        return probabilities(self.model, self.tokenizer, texts, max_length=self.max_length, **options)
+
+    def predict(self, texts: Sequence[Text], **options: Any) -> list[Prediction]:
+        """What the model says of texts or pairs of texts, in their order."""
+        found = self.probabilities(list(texts), **options) if texts else []
+        if self.labels is None:
+            return [Prediction(None, {}, float(row[0])) for row in found]
+        return [
+            Prediction(self.labels[int(row.argmax())], dict(zip(self.labels, map(float, row), strict=True)))
+            for row in found
+        ]
+
+
+class FinishedRun:
+    """A run's folder. The result is read at once, model and tokenizer when they are first asked for."""
+
+    def __init__(self, place: Path) -> None:
+        self.folder = place
+        self.result = folder.read(place)
+        stored = self.result.config.model_dump()
+        self.config = RunConfig(**stored)
+        self.tasks: Mapping[str, FinishedTask] = {name: FinishedTask(self, name) for name in self.result.tasks}
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        remote = self.config.model.trust_remote_code
+        return models.load(str(self.folder), trust_remote_code=remote, whole=True)
+
+    @property
+    def model(self) -> Any:
+        return self.loaded.model
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.loaded.tokenizer
+
+    def task(self, name: str | None = None) -> FinishedTask:
+        """The task of this name or data set; without a name, the only one."""
+        return self.tasks[self.result.task_named(name)]
+
+    def predict(self, texts: Sequence[Text], *, task: str | None = None) -> list[Prediction]:
+        """What the run says of texts, or of pairs of texts, in their order."""
+        if isinstance(texts, str):
+            raise InputError("expected a list of texts, got one text; put it into a list")
+        return self.task(task).predict(texts)
+
+
+def open_run(place: str | PathLike[str]) -> FinishedRun:
+    """Open the folder of a finished run."""
+    return FinishedRun(Path(place).expanduser())
+
+
+def held_out_rows(data: Data) -> Any:
+    """Labelled rows that no training has seen: test, else validation, else a split that is not for training."""
+    for name in ("test", data.validation, *(name for name in data.splits if name != "train")):
+        if name in data.splits and "label" in data.splits[name].column_names:
+            return data.splits[name]
+    raise InputError(f"{data.name} has no labelled rows besides its training split; choose another with --dataset")

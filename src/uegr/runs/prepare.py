@@ -1,0 +1,140 @@
+"""From a configuration to what is trained: everything spelt out, rows by task, a model with a head for each task.
+
+A run has tasks, a mapping from names to data sets. Most models have one head and take one data set; an `mtdnn` takes
+several. Which of the two it is, is asked here and nowhere else (`heads_of`); after that a run is its tasks.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from uegr import data as data_room
+from uegr.data import Data
+from uegr.errors import InputError, did_you_mean
+from uegr.models import Loaded
+from uegr.models import cards as model_cards
+from uegr.models.texts import length_limit
+from uegr.models.tokens import tokenized
+from uegr.runs.heads import Heads, OneHead, SeveralHeads
+from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, RunConfig
+
+EPOCHS = 3
+Sets = dict[str, Data]  # by task
+Rows = dict[str, tuple[Any, Any]]  # tokenised training and validation rows, by task
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a training needs."""
+
+    config: RunConfig  # with nothing left to the model
+    sets: Sets
+    names: dict[str, str]  # task -> the data set's name as the user gave it
+    loaded: Loaded
+    rows: Rows
+    heads: Heads
+    max_length: int | None  # tokens, after which a text is cut
+
+
+def full(config: RunConfig) -> RunConfig:
+    """The configuration with the learning rate and the epochs that it leaves to the model, and all method options."""
+    card, given = model_cards().get(config.model.name), config.training
+    usual = SCRATCH_RATE if card is not None and card.scratch else PRETRAINED_RATE
+    rate = given.learning_rate or (LORA_RATE if config.model.lora else usual)
+    epochs = given.epochs or (card.epochs if card is not None else None) or EPOCHS
+    training = given.model_copy(update={"learning_rate": rate, "epochs": float(epochs)})
+    return config.model_copy(update={"training": training, "method": config.method_options()})
+
+
+def resolved(config: RunConfig) -> dict[str, Any]:
+    """Everything spelt out, for config.yaml; sections that are not used are left out."""
+    unused: dict[str, Any] = {} if config.augment.name else {"augment": True}
+    unused |= {} if config.training.teachers else {"training": {"teachers"}}
+    return full(config).model_dump(mode="json", exclude=unused)
+
+
+def heads_of(config: RunConfig) -> Heads:
+    """The one question whether the model has a head for each of several data sets."""
+    return SeveralHeads() if config.model.name == "mtdnn" else OneHead()
+
+
+def prepare(config: RunConfig, *, development: bool = False) -> Prepared:
+    """Load rows and model; whatever cannot work is an error here, before anything is written.
+
+    `development` is for a search, which must not see test rows: they are then not in the data.
+    """
+    heads = heads_of(config)
+    heads.check(config)
+    sets, names = load_sets(config, heads.names(config), development)
+    loaded = heads.load(full(config), sets)
+    length = config.training.max_length
+    rows = {task: tokenised(data, loaded, length) for task, data in sets.items()}
+    check_method(config, loaded)
+    return Prepared(full(config), sets, names, loaded, rows, heads, length_limit(loaded.tokenizer, length))
+
+
+def load_sets(config: RunConfig, names: list[str], development: bool) -> tuple[Sets, dict[str, str]]:
+    """Every data set under its task's name, and the name that the user gave it."""
+    sets: Sets = {}
+    given: dict[str, str] = {}
+    for name in names:
+        data = load_data(config, name)
+        if data.name in sets:
+            raise InputError(f"expected data sets with different names, got {data.name} twice")
+        sets[data.name], given[data.name] = without_test(data) if development else data, name
+    return sets, given
+
+
+def load_data(config: RunConfig, name: str) -> Data:
+    """The rows to train and validate on; a validation split is held out where there is none."""
+    options = config.dataset
+    data = data_room.load(name, labelled=True, **options.reading())
+    if "train" not in data.splits:
+        splits = ", ".join(data.splits)
+        raise InputError(f"{data.name} has no training split, only {splits}; use it with `uegr evaluate`")
+    if data.validation is None:
+        data = data_room.holdout(data, options.holdout, config.seed)
+    if options.train_size is not None or options.train_fraction is not None:
+        smaller = data_room.subsample(
+            data.splits["train"], size=options.train_size, fraction=options.train_fraction, seed=config.seed
+        )
+        data = data.with_splits(train=smaller)
+    return data
+
+
+def without_test(data: Data) -> Data:
+    """The rows that a search may look at."""
+    return replace(data, splits={name: data.splits[name] for name in ("train", data.validation or "validation")})
+
+
+def tokenised(data: Data, loaded: Loaded, max_length: int | None) -> tuple[Any, Any]:
+    """The training and the validation rows as token ids."""
+    names = ("train", data.validation or "validation")
+    train, validation = (tokenized(data.splits[name], loaded.tokenizer, max_length) for name in names)
+    return train, validation
+
+
+def check_method(config: RunConfig, loaded: Loaded) -> None:
+    """What the method cannot do with the model is an error before anything is written."""
+    from uegr.training.engine import give_substitutes
+
+    method = config.make_method()
+    give_substitutes(method, loaded.tokenizer)
+    try:
+        method.objective.check(loaded.model)
+    except ValueError as error:
+        raise InputError(f"{method.name} on {config.model.name}: {error}") from None
+
+
+def check_names(*, models: Iterable[str], datasets: Iterable[str], attacks: Mapping[str, dict[str, Any]]) -> None:
+    """Raise for a misspelt model, data set or attack; whether their files are here is not asked."""
+    from uegr.attacks.catalogue import make
+
+    for attack, settings in attacks.items():
+        make(attack, settings)
+    known: dict[str, Any] = {"data set": (datasets, data_room.cards()), "model": (models, model_cards())}
+    for kind, (names, cards) in known.items():
+        for name in names:
+            if name not in cards and "/" not in name and not Path(name).exists():
+                raise InputError(f"there is no file, folder or {kind} {name!r}; {did_you_mean(name, cards)}")

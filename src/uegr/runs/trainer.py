@@ -1,0 +1,87 @@
+"""The trainer of a run, its arguments, and what watches it."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from uegr.runs import augment, folder
+from uegr.runs.attacked_rows import Augment
+from uegr.runs.prepare import Prepared
+from uegr.training.config import RunConfig
+
+
+def make_trainer(prepared: Prepared, place: Path, quiet: bool) -> tuple[Any, Any]:
+    """The trainer and its progress bar."""
+    from transformers import DataCollatorWithPadding
+
+    from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
+
+    quieten()
+    config = prepared.config
+    bar = ShowProgress(f"{config.method['name']} · {config.model.name} · {', '.join(prepared.sets)}", quiet)
+    callbacks: list[Any] = [bar, MetricsFile(place / folder.METRICS)]
+    if config.training.select == "best" or config.training.patience:
+        callbacks.append(KeepBest(place / "best", prepared.heads.metric(prepared.sets), config.training.patience))
+    adding, rows = augment.augmented(prepared, place, bar)
+    trainer = prepared.heads.trainer(
+        prepared.sets,
+        rows,
+        model=prepared.loaded.model,
+        args=arguments(config, place),
+        data_collator=DataCollatorWithPadding(prepared.loaded.tokenizer),
+        processing_class=prepared.loaded.tokenizer,
+        callbacks=[*callbacks, *adding],
+        method=config.make_method(),
+    )
+    without_printing(trainer)
+    for callback in (*callbacks, *adding):
+        if isinstance(callback, KeepBest | Augment):
+            callback.trainer = trainer
+    return trainer, bar
+
+
+def quieten() -> None:
+    """Let transformers speak only when something is wrong."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def without_printing(trainer: Any) -> None:
+    """Keep transformers' logs off standard output, which belongs to --json."""
+    from transformers import PrinterCallback
+
+    trainer.remove_callback(PrinterCallback)
+
+
+def arguments(config: RunConfig, place: Path) -> Any:
+    """transformers' arguments for a full configuration."""
+    from transformers import TrainingArguments
+
+    options: Any = config.training
+    return TrainingArguments(
+        output_dir=str(place),
+        num_train_epochs=options.epochs,
+        max_steps=options.max_steps or -1,
+        per_device_train_batch_size=options.batch_size,
+        per_device_eval_batch_size=64,
+        gradient_accumulation_steps=options.accumulation,
+        learning_rate=options.learning_rate,
+        weight_decay=options.weight_decay,
+        warmup_steps=options.warmup,  # below 1: a share of all steps
+        max_grad_norm=options.clip,
+        bf16=options.precision == "bf16",
+        train_sampling_strategy="group_by_length" if options.group_by_length else "random",
+        eval_strategy="epoch",
+        save_strategy="steps" if options.checkpoint_steps else "epoch",
+        save_steps=options.checkpoint_steps or 500,
+        save_total_limit=1,
+        logging_steps=10,
+        report_to=options.report_to,
+        disable_tqdm=True,
+        seed=config.seed,
+        data_seed=config.seed,
+        use_cpu=not torch.cuda.is_available(),
+    )

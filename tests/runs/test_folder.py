@@ -1,0 +1,128 @@
+"""The folder of a run: one writer of result.json that loses nothing, and folders that are left alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tiny_run import data_folder, model_folder
+from uegr.errors import InputError
+from uegr.result import Result
+from uegr.runs import folder
+from uegr.runs.train import train
+from uegr.training.config import RunConfig
+
+TIMES = 20
+WRITER = """
+import sys
+from pathlib import Path
+from uegr.result import Evaluation
+from uegr.runs import folder
+from uegr.runs.evaluate import with_evaluations
+
+place, kind = Path(sys.argv[1]), sys.argv[2]
+task = folder.read(place).tasks["data"]
+attack = next(iter(task.attacks.values()))
+for number in range(int(sys.argv[3])):
+    if kind == "evaluate":
+        found = {"data": Evaluation(data="data", split="test", clean={}, seed=number)}
+        folder.update(place, lambda result: with_evaluations(result, found))
+    else:
+        name = f"attack {number}"
+        folder.update(place, lambda r: r.with_task("data", attacks=r.tasks["data"].attacks | {name: attack}))
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("folder")
+    config = RunConfig(
+        method={"name": "vanilla"},
+        model={"name": str(model_folder(home / "model"))},
+        dataset={"name": str(data_folder(home / "data", train=32, other=8))},
+        training={"epochs": 1},
+    )
+    train(config, home / "run", quiet=True)
+    return home / "run"
+
+
+def test_the_result_is_typed_and_says_what_was_trained_and_how_long_texts_may_be(run: Path) -> None:
+    result = folder.read(run)
+    assert list(result.tasks) == ["data"]
+    task = result.tasks["data"]
+    assert (task.head, task.labels, task.metrics, task.rows) == ("single", ("bad", "good"), ("accuracy",), 32)
+    accuracy = task.scores["test"]["accuracy"]
+    assert accuracy.n == 8
+    assert 0 <= accuracy.low <= accuracy.value <= accuracy.high <= 1
+    assert (result.training.steps, result.training.passes) == (2, (1, 1))
+    assert result.training.max_length == 32  # the tokenizer's own
+    assert result.training.processor_seconds >= 0
+    assert set(result.versions) == {"uegr", "torch", "transformers", "accelerate", "datasets"}
+    assert folder.results.parsed(result.to_json(), run) == result
+
+
+def commands(run: Path, *rest: str) -> list[list[str]]:
+    """An evaluation and an attack of one run, as a user starts them."""
+    start = [sys.executable, "-m", "uegr.cli"]
+    attack = ["attack", str(run), "--attack", "deepwordbug", "--examples", "4", "--quiet"]
+    return [[*start, "evaluate", str(run), "--quiet"], [*start, *attack]]
+
+
+def finish(processes: list[list[str]]) -> None:
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in processes]
+    for process in started:
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+
+
+def test_an_evaluation_and_an_attack_at_the_same_time_lose_nothing(run: Path) -> None:
+    """The two commands once, for their wiring; then their writes, TIMES each, as fast as two processes can."""
+    finish(commands(run))
+    task = folder.read(run).tasks["data"]
+    assert task.evaluation is not None
+    assert list(task.attacks) == ["deepwordbug on data"]
+    finish([[sys.executable, "-c", WRITER, str(run), kind, str(TIMES)] for kind in ("evaluate", "attack")])
+    task = folder.read(run).tasks["data"]
+    assert task.evaluation is not None
+    assert task.evaluation.seed == TIMES - 1
+    assert list(task.attacks) == ["deepwordbug on data", *(f"attack {number}" for number in range(TIMES))]
+
+
+@pytest.mark.slow
+def test_twenty_evaluations_and_attacks_side_by_side(run: Path) -> None:
+    for _ in range(TIMES):
+        folder.update(run, lambda result: result.with_task("data", evaluation=None, attacks={}))
+        for journal in (run / "attacks").glob("*.jsonl"):
+            journal.unlink()
+        finish(commands(run))
+        task = folder.read(run).tasks["data"]
+        assert task.evaluation is not None
+        assert list(task.attacks) == ["deepwordbug on data"]
+
+
+def test_an_exception_in_a_change_leaves_the_file_and_lets_go_of_the_lock(run: Path) -> None:
+    before = (run / "result.json").read_bytes()
+
+    def broken(result: Result) -> Result:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        folder.update(run, broken)
+    assert (run / "result.json").read_bytes() == before
+    folder.update(run, lambda result: result)
+
+
+def test_a_folder_with_other_content_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="expected a new or empty folder"):
+        folder.check(tmp_path, {}, resume=True)
+
+
+def test_a_run_is_resumed_only_with_the_same_settings(tmp_path: Path) -> None:
+    folder.write_config(tmp_path, {"seed": 0, "training": {"epochs": 1}})
+    folder.check(tmp_path, {"seed": 0, "training": {"epochs": 1}}, resume=True)
+    with pytest.raises(InputError, match="an unfinished run; continue it with --resume"):
+        folder.check(tmp_path, {"seed": 0}, resume=False)
+    with pytest.raises(InputError, match="started with another seed"):
+        folder.check(tmp_path, {"seed": 1, "training": {"epochs": 1}}, resume=True)
