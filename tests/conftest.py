@@ -1,6 +1,9 @@
 """What every test shares: no hub, no progress bars, one thread, and the tiny models of `tests/models/families.py`."""
 
+import logging
 import os
+from collections.abc import Iterator
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
@@ -17,6 +20,22 @@ transformers.utils.logging.disable_progress_bar()
 
 settings.register_profile("uegr", deadline=None, derandomize=True, database=None)  # the same on a slow machine, twice
 settings.load_profile("uegr")
+
+
+@pytest.fixture(autouse=True)
+def no_deprecated_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """transformers logs its deprecations where others warn: each is an error here, whatever the level of its logger."""
+    seen: list[str] = []
+    warn = logging.Logger.warning
+
+    def warning(logger: logging.Logger, message: object, *args: object, **kwargs: Any) -> None:
+        if logger.name.startswith("transformers") and "deprecated" in str(message):
+            seen.append(str(message))
+        warn(logger, message, *args, **kwargs)
+
+    monkeypatch.setattr(logging.Logger, "warning", warning)
+    yield
+    assert not seen, f"transformers says that this is deprecated: {seen}"
 
 
 @pytest.fixture(scope="module")
