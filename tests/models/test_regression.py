@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.models.families import FAMILIES, tiny
-from uegr.models.huggingface import Loaded
+from uegr.models.loaded import Loaded
 from uegr.models.regression import Scale, begin
 
 WITHOUT_BIAS = ("gpt2", "llama", "qwen2")

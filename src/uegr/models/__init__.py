@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from uegr.models.card import DEFAULT, Card, Source, cards
 from uegr.models.download import fetch
-from uegr.models.huggingface import Loaded, load
+from uegr.models.huggingface import load
+from uegr.models.loaded import Loaded
 
 if TYPE_CHECKING:
     from uegr.models.architectures import build as build

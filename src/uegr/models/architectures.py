@@ -13,7 +13,7 @@ from uegr.models import mtdnn  # noqa: F401  registers it with the Auto classes
 from uegr.models import vectors as word_vectors
 from uegr.models.bilstm import BiLSTMConfig, BiLSTMForSequenceClassification
 from uegr.models.card import cards
-from uegr.models.huggingface import Loaded, bound, head, pad, precision, refused
+from uegr.models.loaded import Loaded, bound, head, pad, precision, refused
 from uegr.models.scratch import EMBEDDING_RANGE, ScratchClassifier, ScratchConfig
 from uegr.models.textcnn import TextCNNConfig, TextCNNForSequenceClassification
 from uegr.models.texthan import TextHANConfig, TextHANForSequenceClassification

@@ -20,6 +20,8 @@ from uegr import packages
 from uegr.cache import cache_folder
 from uegr.errors import InputError
 from uegr.models.card import Card, Source, card
+from uegr.models.hub import hub
+from uegr.models.loaded import quiet
 
 FIRST = "embeddings.word_embeddings.weight"  # what comes before it is the exporter's prefix
 Notice = Callable[[str, int, int], None]  # what happens now, and which of how many steps it is
@@ -39,7 +41,7 @@ def fetch(name: str, notice: Notice = silent) -> Path:
         kind = "is trained from scratch" if chosen.scratch else "takes the weights of its encoder"
         raise InputError(f"{name} {kind}: there is nothing to fetch")
     if chosen.hub:
-        return from_hub(chosen, notice)
+        return from_hub(chosen.hub, chosen, notice)
     refusals = []
     for source in chosen.sources:
         try:
@@ -49,13 +51,11 @@ def fetch(name: str, notice: Notice = silent) -> Path:
     raise InputError(f"cannot fetch {name}: " + "; then ".join(refusals))
 
 
-def from_hub(chosen: Card, notice: Notice) -> Path:
+def from_hub(name: str, chosen: Card, notice: Notice) -> Path:
     """The hub's own cache, filled with the weights and the tokenizer."""
     from huggingface_hub import HfApi, snapshot_download
 
-    from uegr.models.huggingface import locate, quiet
-
-    place = locate(chosen.name)
+    place = hub(name, chosen)
     notice(f"downloading {place.path}", 1, 1)
     if place.local:
         return Path(snapshot_download(place.path, local_files_only=True))
@@ -101,8 +101,6 @@ def convert(source: Source, parts: list[Path], box: Path) -> Path:
     given = opened(source, parts, box / "given")
     if source.form == "archive":
         return given
-    from uegr.models.huggingface import quiet
-
     made = box / "made"
     with quiet():
         if source.form == "onnx":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uegr.errors import InputError
-from uegr.models.huggingface import Loaded
+from uegr.models.loaded import Loaded
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,7 +15,8 @@ from transformers import (
 
 from uegr.errors import InputError, did_you_mean
 from uegr.models.card import DEFAULT, cards
-from uegr.models.huggingface import Loaded, bound, locate, pad, precision, quiet, refused, weights
+from uegr.models.huggingface import locate, weights
+from uegr.models.loaded import Loaded, bound, pad, precision, quiet, refused
 from uegr.models.mtdnn import MTDNNConfig, MTDNNForSequenceClassification, Task
 from uegr.models.regression import Scale, rescale
 

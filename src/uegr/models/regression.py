@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from uegr.models.huggingface import Loaded
+from uegr.models.loaded import Loaded
 
 
 class Scale(NamedTuple):
