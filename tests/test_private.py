@@ -10,12 +10,13 @@ import accelerate
 import datasets
 import pytest
 import transformers
-from torch import nn
+from torch import Tensor, nn
 
 from uegr import private
 
 SOURCE = Path(private.__file__).parent
 OWNERS = [
+    Tensor,
     nn.Module,
     transformers.Trainer,
     transformers.TrainingArguments,

@@ -38,11 +38,15 @@ NAMES = (
     Private(MODEL, "_supports_flex_attn", ATTRIBUTE, "the same"),
     Private(MODEL, "_supports_attention_backend", ATTRIBUTE, "the same"),
     Private("transformers.utils.generic", "can_return_tuple", "(func)", "return_dict=False, for own models"),
+    Private("transformers.models.bert.modeling_bert", "BertEncoder", "(config)", "uegr.testing: a failing forward"),
     Private("accelerate.accelerator", "_original_forward", ATTRIBUTE, "undoes mixed precision after training"),
     Private("datasets:Dataset", "_fingerprint", ATTRIBUTE, "the key under which results about rows are cached"),
     Private("datasets.table:MemoryMappedTable", "from_file", "(filename, replays)", "an Arrow file, mapped"),
     Private("torch.nn:Module", "_modules", ATTRIBUTE, "a module inside its wrapper"),
     Private("torch.nn:Module", "_parameters", ATTRIBUTE, "parameters that a layer owns itself"),
+    Private("torch.nn:Module", "_buffers", ATTRIBUTE, "uegr.testing: nothing temporary stays"),
+    Private("torch:Tensor", "_backward_hooks", ATTRIBUTE, "the same"),
+    Private("torch:Tensor", "_post_accumulate_grad_hooks", ATTRIBUTE, "the same"),
     Private("torch._dynamo.eval_frame", "_orig_mod", ATTRIBUTE, "the module inside a compiled one"),
 )
 
