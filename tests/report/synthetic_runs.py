@@ -1,4 +1,7 @@
-"""Made-up result folders for tests and for looking at the page. Every figure here is invented: none was measured."""
+"""Made-up results for tests and for looking at the page. Every figure here is invented: none was measured.
+
+Everything is made by the types of uegr.result, so that it cannot drift from what runs write.
+"""
 
 import json
 import math
@@ -6,45 +9,69 @@ import random
 from pathlib import Path
 from typing import Any
 
+from uegr.report.groups import Group, grouped
+from uegr.report.reading import Run
+from uegr.result import (
+    Attack,
+    Bin,
+    Calibration,
+    Config,
+    Curve,
+    Drift,
+    Evaluation,
+    Landscape,
+    Machine,
+    Point,
+    Result,
+    Task,
+    Training,
+)
+from uegr.statistics import Figure
+
 METHODS = {"vanilla": (0.0, 0.0, 1.0), "fgm": (0.2, 4.0, 2.0), "rdrop": (0.6, 1.0, 2.1), "rat": (0.8, 6.0, 3.0)}
 METHODS |= {"freelb": (0.5, 5.0, 3.1), "uegr": (1.2, 8.5, 3.2)}  # points own, points under perturbation, cost
 DATASETS = {"snippets": 0.86, "imdb": 0.91, "agnews": 0.93}
-LABELS = ["negative", "positive"]
+LABELS = ("negative", "positive")
 SIZES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 ROWS = 1000
+UNKNOWN = float("nan")
 TEXTS = (
     "a good film with a fine plot",
     "the scenes were dull and the end was poor",
     "bright, lovely and over too soon",
 )
+MACHINE = Machine(python="3.11.7", platform="made up", processor="none", cores=8, threads=8, gpu=None)
+VERSIONS = {"uegr": "0.1.0", "torch": "2.13.0", "transformers": "5.22.2"}
 
 
-def share(value: float, n: int = ROWS) -> dict[str, Any]:
+def share(value: float, n: int = ROWS) -> Figure:
     value = min(0.995, max(0.01, value))
     half = 1.96 * math.sqrt(value * (1 - value) / n)
-    return {"value": value, "low": max(0.0, value - half), "high": min(1.0, value + half), "n": n}
+    return Figure(value, max(0.0, value - half), min(1.0, value + half), n)
 
 
-def curve(start: float, gain: float, strength: float, draw: random.Random) -> dict[str, Any]:
+def around(value: float, half: float, n: int = 200) -> Figure:
+    return Figure(value, value - half, value + half, n)
+
+
+def curve(start: float, gain: float, strength: float, draw: random.Random) -> Curve:
     points = []
     for size in SIZES:
         kept = start * math.exp(-strength * size) + gain * min(1.0, 4 * size) * math.exp(-1.5 * size)
-        figure = share(kept + draw.gauss(0, 0.004) if size else start)
-        points.append({"epsilon": size, "accuracy": figure["value"], **{k: figure[k] for k in ("low", "high", "n")}})
-    return {"points": points, "mean_drop": share(start - points[4]["accuracy"])}
+        points.append(Point(epsilon=size, accuracy=share(kept + draw.gauss(0, 0.004) if size else start)))
+    return Curve(points=points, mean_drop=share(start - points[4].accuracy.value))
 
 
-def reliability(sure: float) -> list[dict[str, Any]]:
+def reliability(sure: float) -> list[Bin]:
     bins = []
     for place in range(7, 15):
         confidence, rows = (place + 0.6) / 15, 20 + 12 * (place - 7) ** 2
         right = share(confidence - sure * (confidence - 0.45), rows)
-        edges = {"from": place / 15, "to": (place + 1) / 15, "confidence": confidence, "accuracy": right["value"]}
-        bins.append({**edges, "low": right["low"], "high": right["high"], "n": rows})
+        bins.append(Bin(start=place / 15, end=(place + 1) / 15, confidence=confidence, accuracy=right))
     return bins
 
 
-def evaluation(dataset: str, method: str, seed: int, bonus: float = 0.0) -> dict[str, Any]:
+def evaluation(dataset: str, method: str, seed: int, bonus: float = 0.0) -> Evaluation:
     """Every measurement that there is."""
     draw = random.Random(f"{dataset} {method} {seed}")
     luck = random.Random(f"{dataset} {seed}").gauss(0, 0.004)  # a seed is easy or hard for every method
@@ -58,111 +85,109 @@ def evaluation(dataset: str, method: str, seed: int, bonus: float = 0.0) -> dict
         }
         for name, gap in (("tweets", 0.12), ("products", 0.06))
     }
-    return {
-        "data": dataset,
-        "split": "test",
-        "clean": {"accuracy": share(accuracy)},
-        "other_splits": {},
-        "calibration": {
-            "ece": share(ece),
-            "brier": share(0.2 - own),
-            "reliability": reliability(0.25 - 2 * hard),
-            "bins": 15,
-        },
-        "shift": shift,
-        "adversarial": {
-            f"adversarial_{dataset}": {"accuracy": share(0.4 + hard + draw.gauss(0, 0.01), 400), "ece": share(0.2, 400)}
-        },
-        "anomaly": {
-            "20newsgroups": {"auroc": share(0.85 + own + draw.gauss(0, 0.004)), "aupr": share(0.8), "fpr95": share(0.5)}
-        },
-        "perturbation": {"fgm": curve(accuracy, hard, 3.2, draw), "pgd": curve(accuracy, hard, 4.2, draw)},
-        "landscape": {
-            "input_gradient_norm": {
-                "value": 2.4 - 12 * hard,
-                "low": 2.0 - 12 * hard,
-                "high": 2.8 - 12 * hard,
-                "n": 200,
-            },
-            "sharpness": {"value": 0.31 - hard, "low": 0.25 - hard, "high": 0.37 - hard, "n": 200},
-        },
-        "drift": {
-            "cka": [share(1 - 0.05 * layer + 4 * own * layer / 6 - draw.random() * 0.01) for layer in range(7)],
-            "weight_distance": {"value": 0.04 - own, "low": None, "high": None, "n": 100},
-        },
-        "perspectives": {
+    bins = reliability(0.25 - 2 * hard)
+    adversarial = {"accuracy": share(0.4 + hard + draw.gauss(0, 0.01), 400), "ece": share(0.2, 400)}
+    outliers = {"auroc": share(0.85 + own + draw.gauss(0, 0.004)), "aupr": share(0.8), "fpr95": share(0.5)}
+    layers = [share(1 - 0.05 * layer + 4 * own * layer / 6 - draw.random() * 0.01) for layer in range(7)]
+    return Evaluation(
+        data=dataset,
+        split="test",
+        clean={"accuracy": share(accuracy)},
+        calibration=Calibration(ece=share(ece), brier=share(0.2 - own), reliability=bins, bins=15),
+        shift=shift,
+        adversarial={f"adversarial_{dataset}": adversarial},
+        anomaly={"20newsgroups": outliers},
+        perturbation={"fgm": curve(accuracy, hard, 3.2, draw), "pgd": curve(accuracy, hard, 4.2, draw)},
+        landscape=Landscape(input_gradient_norm=around(2.4 - 12 * hard, 0.4), sharpness=around(0.31 - hard, 0.06)),
+        drift=Drift(cka=layers, weight_distance=Figure(0.04 - own, UNKNOWN, UNKNOWN, 100)),
+        perspectives={
             "in_distribution": accuracy,
             "shift": accuracy - 0.09 + hard / 3,
             "adversarial": 0.4 + hard,
             "calibration": ece,
             "anomaly": 0.85 + own,
         },
-        "left_out": {},
-        "seed": 0,
-    }
+    )
 
 
-def config(dataset: str, method: str, seed: int, model: str = "minilm", **options: Any) -> dict[str, Any]:
-    own = {key: value for key, value in options.items() if key != "train_size"}
-    return {
-        "method": {"name": method, **own},
-        "model": {"name": model, "dtype": None},
-        "dataset": {"name": dataset, "train_size": options.get("train_size")},
-        "training": {"epochs": 3.0, "batch_size": 16, "learning_rate": None, "report_to": "none"},
-        "seed": seed,
-    }
-
-
-def result(dataset: str, method: str, seed: int, bonus: float = 0.0, **options: Any) -> dict[str, Any]:
-    """A whole result.json."""
-    measured = evaluation(dataset, method, seed, bonus)
+def attack(dataset: str, method: str, seed: int, bonus: float = 0.0) -> Attack:
     after = 0.35 + METHODS.get(method, (0, 0, 1))[1] / 60 - 2 * bonus + random.Random(seed).random() * 0.02
+    return Attack(
+        attack="pwws",
+        data=dataset,
+        examples=200,
+        accuracy_before=share(0.9, 200),
+        accuracy_after=share(after, 200),
+        success_rate=share(1 - after / 0.9, 180),
+        words_changed=2.4,
+        words_changed_share=0.14,
+        queries=121.5,
+        skipped={},
+        scored=20000,
+        calls=300,
+        seconds=31.0,
+        seconds_predicting=29.0,
+    )
+
+
+def config(dataset: str, method: str, seed: int, model: str = "minilm", **options: Any) -> Config:
+    own = {key: value for key, value in options.items() if key not in ("train_size", "epochs")}
+    return Config.model_validate(
+        {
+            "method": {"name": method, **own},
+            "model": {"name": model, "dtype": None},
+            "dataset": {"name": dataset, "train_size": options.get("train_size")},
+            "training": {"epochs": options.get("epochs", 3.0), "batch_size": 16, "report_to": "none"},
+            "seed": seed,
+        }
+    )
+
+
+def task(dataset: str, method: str, seed: int, bonus: float = 0.0, rows: int = 6000) -> Task:
+    measured = evaluation(dataset, method, seed, bonus)
+    return Task(
+        dataset=dataset,
+        head="single",
+        labels=LABELS,
+        metrics=("accuracy",),
+        rows=rows,
+        scores=dict.fromkeys(("validation", "test"), measured.clean),
+        evaluation=measured,
+        attacks={f"pwws on {dataset}": attack(dataset, method, seed, bonus)},
+    )
+
+
+def training(method: str, seed: int, rows: int, **more: Any) -> Training:
+    seconds = round(rows / 50 * METHODS.get(method, (0, 0, 1.5))[2] * (1 + seed / 50), 1)
+    known = {"rows": rows, "steps": 1125, "epochs": 3.0, "seconds": seconds, "processor_seconds": 2 * seconds}
+    return Training.model_validate({**known, "passes": (1.0, 1.0), "max_length": 128, **more})
+
+
+def result(dataset: str, method: str, seed: int, bonus: float = 0.0, **options: Any) -> Result:
+    """A whole result; several data sets, separated by commas, are a run with several tasks."""
     rows = options.get("train_size") or 6000
-    return {
-        "config": config(dataset, method, seed, **options),
-        "labels": LABELS,
-        "task": "classification",
-        "scores": {
-            name: {"accuracy": measured["clean"]["accuracy"]["value"], "n": ROWS} for name in ("validation", "test")
-        },
-        "training": {
-            "rows": rows,
-            "steps": 1125,
-            "epochs": 3.0,
-            "resumed": False,
-            "seconds": round(rows / 50 * METHODS.get(method, (0, 0, 1.5))[2] * (1 + seed / 50), 1),
-        },
-        "machine": {
-            "python": "3.11.7",
-            "platform": "made up",
-            "processor": "none",
-            "cores": 8,
-            "threads": 8,
-            "gpu": None,
-            "uegr": "0.1.0",
-            "torch": "2.13.0",
-            "transformers": "5.22.2",
-        },
-        "command": f"uegr train --method {method} --dataset {dataset} --seed {seed}",
-        "evaluation": measured,
-        "attacks": {
-            f"pwws on {dataset}": {
-                "attack": "pwws",
-                "examples": 200,
-                "accuracy_before": 0.9,
-                "accuracy_after": after,
-                "success_rate": 1 - after / 0.9,
-                "words_changed": 2.4,
-                "words_changed_share": 0.14,
-                "queries": 121.5,
-                "skipped": {},
-                "scored": 20000,
-                "calls": 300,
-                "seconds": 31.0,
-                "seconds_predicting": 29.0,
-            }
-        },
-    }
+    names = dataset.split(",")
+    return Result(
+        config=config(dataset, method, seed, **options),
+        tasks={name: task(name, method, seed, bonus, rows) for name in names},
+        training=training(method, seed, rows * len(names)),
+        machine=MACHINE,
+        versions=VERSIONS,
+        command=f"uegr train --method {method} --dataset {dataset} --seed {seed}",
+    )
+
+
+def groups_of(*results: Result) -> list[Group]:
+    """The settings among some results."""
+    return grouped([Run(str(place), one) for place, one in enumerate(results)])
+
+
+def with_evaluation(run: Result, **changes: Any) -> Result:
+    """A copy in which some measurements of the only task are replaced."""
+    (name,) = run.tasks
+    measured = run.tasks[name].evaluation
+    assert measured is not None
+    return run.with_task(name, evaluation=measured.model_copy(update=changes))
 
 
 def outcome(index: int, text: str, found: str | None, status: str = "success") -> dict[str, Any]:
@@ -198,14 +223,15 @@ def journal(method: str, texts: tuple[str, ...] = TEXTS) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines) + '{"kind": "outc'  # a crash cut the last line off
 
 
-def write_run(folder: Path, content: dict[str, Any], attacked: bool = False) -> Path:
+def write_run(folder: Path, run: Result, attacked: bool = False, texts: tuple[str, ...] = TEXTS) -> Path:
     folder.mkdir(parents=True)
     (folder / "config.yaml").write_text("method:\n  name: x\nmodel: {}\ndataset: {}\n")
-    (folder / "result.json").write_text(json.dumps(content, indent=2))
-    if attacked:
-        (folder / "attacks").mkdir()
-        name = f"pwws-{content['config']['dataset']['name'].replace('/', '_')}.jsonl"
-        (folder / "attacks" / name).write_text(journal(content["config"]["method"]["name"]))
+    (folder / "result.json").write_text(run.to_json())
+    for one in run.tasks.values() if attacked else ():
+        for made in one.attacks.values():
+            path = folder / "attacks" / f"{made.attack}-{made.data.replace('/', '_')}.jsonl"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(journal(run.config.method.name, texts))
     return folder
 
 

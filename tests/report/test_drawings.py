@@ -2,14 +2,10 @@
 
 import pytest
 
-from tests.report.synthetic_runs import result
+from tests.report.synthetic_runs import groups_of, result, share, training, with_evaluation
 from uegr.report import curves, drift, plots, sweeps
-from uegr.report.groups import grouped
-from uegr.report.reading import as_run
-
-
-def groups_of(*results):
-    return grouped([as_run(str(place), one) for place, one in enumerate(results)])
+from uegr.result import Bin, Calibration
+from uegr.statistics import Figure
 
 
 def looks(groups):
@@ -27,7 +23,7 @@ def test_curves_are_means_over_seeds_with_their_deviation():
     groups = groups_of(*runs)
     panel = curves.curves(groups, looks(groups), "pgd").panels[0]
     (trace,) = panel.traces
-    values = [run["evaluation"]["perturbation"]["pgd"]["points"][3]["accuracy"] for run in runs]
+    values = [run.tasks["imdb"].evaluation.perturbation["pgd"].points[3].accuracy.value for run in runs]
     assert trace["y"][3] == pytest.approx(100 * sum(values) / 3)
     mean = sum(values) / 3
     deviation = (sum((value - mean) ** 2 for value in values) / 2) ** 0.5
@@ -40,12 +36,15 @@ def test_curves_are_means_over_seeds_with_their_deviation():
 
 def test_the_cost_is_that_of_the_same_machine_and_seed():
     runs = [result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in (0, 1)]
-    for run, seconds in zip(runs, (100.0, 200.0, 300.0, 800.0), strict=True):
-        run["training"]["seconds"] = seconds
+    for place, seconds in enumerate((100.0, 200.0, 300.0, 800.0)):
+        spent = training("vanilla", 0, 6000, seconds=seconds)
+        runs[place] = runs[place].model_copy(update={"training": spent})
     assert drift.ratio(groups_of(*runs)[1]) == pytest.approx((3 + 4) / 2)
-    runs[3]["machine"] = {"processor": "another"}
+    other = runs[3].machine.model_copy(update={"processor": "another"})
+    runs[3] = runs[3].model_copy(update={"machine": other})
     assert drift.ratio(groups_of(*runs)[1]) == pytest.approx(3)
-    runs[2]["training"]["resumed"] = True
+    resumed = runs[2].training.model_copy(update={"resumed": True})
+    runs[2] = runs[2].model_copy(update={"training": resumed})
     assert drift.ratio(groups_of(*runs)[1]) is None
     assert drift.cost(groups_of(*runs), looks(groups_of(*runs))) is None
 
@@ -79,13 +78,18 @@ def test_training_size_is_drawn_by_the_rows_that_were_trained_on():
 
 
 def test_reliability_pools_the_rows_of_all_seeds():
-    runs = [result("imdb", "vanilla", seed) for seed in (0, 1)]
-    runs[0]["evaluation"]["calibration"]["reliability"] = [{"from": 0.9, "confidence": 0.9, "accuracy": 1.0, "n": 30}]
-    runs[1]["evaluation"]["calibration"]["reliability"] = [{"from": 0.9, "confidence": 0.96, "accuracy": 0.5, "n": 10}]
-    assert curves.bins(groups_of(*runs)[0]) == [(pytest.approx(0.915), pytest.approx(0.875), 40)]
+    found = []
+    for seed, confidence, right, rows in ((0, 0.9, 1.0, 30), (1, 0.96, 0.5, 10)):
+        bins = [Bin(start=0.9, end=1.0, confidence=confidence, accuracy=Figure(right, 0.0, 1.0, rows))]
+        empty = Bin(start=0.5, end=0.6, confidence=0.55, accuracy=Figure(float("nan"), 0.0, 1.0, 0))
+        one = Calibration(ece=share(0.1), brier=share(0.1), reliability=[empty, *bins], bins=10)
+        found.append(with_evaluation(result("imdb", "vanilla", seed), calibration=one))
+    assert curves.bins(groups_of(*found)[0]) == [(pytest.approx(0.915), pytest.approx(0.875), 40)]
 
 
 def test_a_layer_without_a_similarity_is_skipped():
     run = result("imdb", "vanilla", 0)
-    run["evaluation"]["drift"]["cka"][0] = {"value": None, "low": None, "high": None, "n": 10}
+    measured = run.tasks["imdb"].evaluation.drift
+    unknown = Figure(float("nan"), float("nan"), float("nan"), 10)
+    run = with_evaluation(run, drift=measured.model_copy(update={"cka": [unknown, *measured.cka[1:]]}))
     assert list(drift.layers(groups_of(run)[0])) == [1, 2, 3, 4, 5, 6]

@@ -15,8 +15,9 @@ from uegr.report import build
 from uegr.report.export import markdown, tidy_csv
 from uegr.report.groups import grouped
 from uegr.report.printed import comparisons
-from uegr.report.reading import Grid, as_run, collect
+from uegr.report.reading import Grid, Run, collect, tasks_of
 from uegr.report.watch import stamp, watch
+from uegr.result import Cell
 
 app = typer.Typer()
 app.command()(commands.report)
@@ -27,13 +28,14 @@ def top(tmp_path_factory):
     return write_set(tmp_path_factory.mktemp("set"), seeds=2)
 
 
-def test_csv_has_a_row_a_figure_and_reads_back(top):
+def test_csv_has_a_row_per_figure_and_reads_back(top):
     found = collect([top / "main"])
     rows = list(csv.DictReader(io.StringIO(tidy_csv(grouped(found.runs)))))
-    assert len(rows) == sum(len(run.figures) for run in found.runs)
+    assert len(rows) == sum(len(run.figures) for run in tasks_of(found.runs))
     one = next(row for row in rows if row["run"] == "imdb-minilm-uegr-1" and row["figure"] == "clean/test/accuracy")
-    stored = result("imdb", "uegr", 1)["evaluation"]["clean"]["accuracy"]
-    assert [float(one[key]) for key in ("value", "low", "high")] == [stored["value"], stored["low"], stored["high"]]
+    stored = result("imdb", "uegr", 1).tasks["imdb"].scores["test"]["accuracy"]
+    assert [float(one[key]) for key in ("value", "low", "high")] == [stored.value, stored.low, stored.high]
+    assert {row["low"] for row in rows if row["figure"] == "drift/weight_distance"} == {""}  # not "nan"
     assert (one["n"], one["seed"], one["method"]) == ("1000", "1", "uegr")
 
 
@@ -42,9 +44,7 @@ def test_markdown_has_the_tables_and_escapes_names(top):
     text = markdown(found, grouped(found.runs))
     assert "| method | Own test | Shift |" in text
     assert "Measured beside printed: Table V" in text
-    evil = result("imdb", "vanilla", 0)
-    evil["config"]["dataset"]["name"] = "a|b<script>\n# c"
-    runs = [as_run("x", evil)]
+    runs = [Run("x", result("a|b<script>\n# c", "vanilla", 0))]
     line = next(line for line in markdown(collect([top / "sizes"]), grouped(runs)).splitlines() if "a\\|b" in line)
     assert line == "# vanilla on a\\|b&lt;script&gt; # c"
 
@@ -61,16 +61,29 @@ def test_printed_figures_find_their_setting_by_path_by_word_or_by_what_it_stands
         entry | {"value": "no number"},
     )
     grid = Grid(tmp_path, "T", "", printed)
-    runs = [as_run(str(k), result("imdb", "uegr", 0, model="bert", submodels=k), None, grid) for k in (2, 3)]
-    runs[0].result["cell"] = {"stands_for": {"model": "bert-large"}}
-    runs.append(as_run("base", result("imdb", "vanilla", 0, model="bert"), None, grid))
-    rows = comparisons([grid], grouped(runs))[0]["rows"]
-    assert [row["cell"] is not None for row in rows] == [True, True, False, True, True, True]
-    assert rows[1]["printed"] == "91.0 ± 0.4"
-    assert rows[3]["remark"] == "measured with bert in place of bert-large"
-    own = runs[1].figures["clean/test/accuracy"].value
-    assert rows[0]["gap"] == pytest.approx(own - 0.91)
-    assert [row["cell"].figure.key for row in rows[4:]] == ["shift/imdb_tweets/accuracy", "improvement"]
+    two, three = (result("imdb", "uegr", 0, model="bert", submodels=count) for count in (2, 3))
+    cell = Cell(dataset="imdb", model="bert", method="uegr", seed=0, stands_for={"model": "bert-large"})
+    two = two.model_copy(update={"cell": cell})
+    results = {"2": two, "3": three, "base": result("imdb", "vanilla", 0, model="bert")}
+    runs = [Run(name, one, None, (grid,)) for name, one in results.items()]
+    rows = comparisons([grid], grouped(runs))[0].rows
+    assert [row.cell is not None for row in rows] == [True, True, False, True, True, True]
+    assert rows[1].printed.text(rows[1].cell) == "91.0 ± 0.4"
+    assert rows[2].answer == "not measured"
+    assert rows[3].remark == "measured with bert in place of bert-large"
+    own = three.tasks["imdb"].scores["test"]["accuracy"].value
+    assert rows[0].gap == pytest.approx(own - 0.91)
+    assert [row.cell.quantity.key for row in rows[4:]] == ["shift/imdb_tweets/accuracy", "improvement"]
+
+
+def test_seeds_that_agree_to_the_last_digit_decide_nothing_about_a_printed_figure(tmp_path):
+    entry = {"method": "uegr", "model": "minilm", "dataset": "imdb", "metric": "accuracy", "value": 91.0}
+    grid = Grid(tmp_path, "T", "", (entry,))
+    same = result("imdb", "uegr", 0).tasks
+    runs = [result("imdb", "uegr", seed).model_copy(update={"tasks": same}) for seed in (0, 1)]
+    table = comparisons([grid], grouped([Run(str(seed), run, None, (grid,)) for seed, run in enumerate(runs)]))[0]
+    assert (table.rows[0].kind, table.rows[0].answer) == ("unknown", "no 95% interval over 2 seeds: cannot decide")
+    assert "undecided: 1" in table.verdict
 
 
 def test_a_stamp_changes_with_a_result_and_only_then(tmp_path):
@@ -132,6 +145,6 @@ def test_open_shows_the_page(top, tmp_path, monkeypatch):
 def test_mistakes_are_said(tmp_path):
     ended = CliRunner().invoke(app, [str(tmp_path)])
     assert isinstance(ended.exception, InputError)
-    assert "got none; make one with `uegr train`" in str(ended.exception)
+    assert "got none; train one with `uegr train`" in str(ended.exception)
     ended = CliRunner().invoke(app, [str(tmp_path), "-o", str(tmp_path)])
     assert "expected a file to write to" in str(ended.exception)

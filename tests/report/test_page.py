@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.report.synthetic_runs import METHODS, journal, result, write_run, write_set
-from uegr.report.examples import difference
+from tests.report.synthetic_runs import METHODS, config, result, write_run, write_set
+from uegr.report.examples import attack_examples, difference
+from uegr.report.groups import grouped
 from uegr.report.page import payload, plotly, render, static, write_page
 from uegr.report.plots import Panel, Section
-from uegr.report.reading import Collection, as_run, collect
-from uegr.report.terminal import percent, rows_of
+from uegr.report.reading import Collection, Run, collect
 
 EVIL = "<script>alert('x')</script>{{ 7 * 7 }}{% raw %}\"'</title>&amp;\u2028</style>"
 
@@ -47,25 +47,35 @@ class Page(HTMLParser):
 def evil_run(method, seed=0):
     """A result in which everything that can be a text is hostile."""
     run = result("imdb", method, seed)
-    run["config"]["dataset"]["name"] = EVIL
-    run["config"]["model"]["name"] = EVIL + "model"
-    run["config"]["note"] = EVIL
-    run["labels"] = [EVIL + "no", EVIL + "yes"]
-    run["command"] = f"uegr train --dataset {EVIL}"
-    run["machine"] = {EVIL: EVIL}
-    run["evaluation"]["shift"] = {EVIL: run["evaluation"]["shift"]["imdb_tweets"]}
-    run["evaluation"]["perturbation"][EVIL] = run["evaluation"]["perturbation"]["fgm"]
-    run["attacks"] = {f"{EVIL} on {EVIL}": run["attacks"]["pwws on imdb"]}
-    return run
+    measured = run.tasks["imdb"].evaluation
+    shift = {EVIL: measured.shift["imdb_tweets"]}
+    curves = measured.perturbation | {EVIL: measured.perturbation["fgm"]}
+    attack = run.tasks["imdb"].attacks["pwws on imdb"].model_copy(update={"data": EVIL})
+    task = run.tasks["imdb"].model_copy(
+        update={
+            "dataset": EVIL,
+            "labels": (EVIL + "no", EVIL + "yes"),
+            "evaluation": measured.model_copy(update={"shift": shift, "perturbation": curves}),
+            "attacks": {f"{EVIL} on {EVIL}": attack},
+        }
+    )
+    training = run.config.training | {"note": EVIL}
+    changes = {
+        "config": config(EVIL, method, seed, EVIL + "model").model_copy(update={"training": training}),
+        "tasks": {EVIL: task},
+        "command": f"uegr train --dataset {EVIL}",
+        "machine": run.machine.model_copy(update={"processor": EVIL}),
+        "versions": {EVIL: EVIL},
+    }
+    return run.model_copy(update=changes)
 
 
 @pytest.fixture(scope="module")
 def evil(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evil")
     for method in ("vanilla", "uegr", EVIL):
-        run = write_run(folder / "cells" / f"{len(method)}", evil_run(method))
-        (run / "attacks").mkdir()
-        (run / "attacks" / "pwws-x.jsonl").write_text(journal(method, (f"a {EVIL} film", f"{EVIL} b")))
+        texts = (f"a {EVIL} film", f"{EVIL} b")
+        write_run(folder / "cells" / f"{len(method)}", evil_run(method), attacked=True, texts=texts)
     printed = [
         {"method": "uegr", "model": EVIL + "model", "dataset": EVIL, "metric": "accuracy", "value": 91, "note": EVIL}
     ]
@@ -123,10 +133,8 @@ def test_every_section_is_there(full):
 
 
 def test_sections_without_data_are_left_out():
-    bare = [result("imdb", method, 0) for method in METHODS]
-    for run in bare:
-        del run["evaluation"], run["attacks"]
-    page = Page(render(Collection(runs=[as_run(str(place), run) for place, run in enumerate(bare)])))
+    bare = [result("imdb", method, 0).with_task("imdb", evaluation=None, attacks={}) for method in METHODS]
+    page = Page(render(Collection(runs=[Run(str(place), run) for place, run in enumerate(bare)])))
     drawn = {"tradeoff", "curves-fgm", "options", "maps", "sizes", "reliability", "cka", "attacks", "printed-1", "left"}
     assert not drawn & page.ids
     assert {"leaderboard", "figures", "provenance"} <= page.ids
@@ -146,7 +154,7 @@ def test_the_changed_words_are_marked(full):
 
 def test_printed_figures_are_set_beside_and_the_difference_is_said(full):
     text = " ".join(" ".join(full.text).split())
-    assert "differs: ours is below it" in text
+    assert "differs: ours is below it, outside our 95% interval over 2 seeds" in text
     assert "not measured" in text
     assert "measured with bert in place of bert-large" in text
 
@@ -159,20 +167,21 @@ def test_the_demo_writes_the_same_page(tmp_path):
     assert {"leaderboard", "curves-fgm", "figures"} <= page.ids
 
 
-def test_figures_are_named_for_people():
-    names = [name for name, _ in rows_of(result("imdb", "vanilla", 0)["evaluation"])]
-    assert names[:2] == ["accuracy, test", "accuracy, fgm within 0.01"]
-    assert percent({"value": None, "low": None, "high": None, "n": 0}) == "-"
+def test_the_texts_of_a_task_come_from_its_own_attacks(tmp_path):
+    write_run(tmp_path / "a", result("cola,rte", "vanilla", 0, model="mtdnn"), attacked=True)
+    found = collect([tmp_path])
+    titles = ["cola · mtdnn · pwws-cola", "rte · mtdnn · pwws-rte"]
+    assert list(attack_examples(grouped(found.runs))) == titles
 
 
 def test_a_thousand_folders_make_a_page(tmp_path):
     """How long it takes is measured by benchmarks/perf/report_speed.py."""
-    run = json.dumps(result("imdb", "uegr", 0))
+    run = result("imdb", "uegr", 0).to_json()
     for number in range(1000):
         folder = tmp_path / str(number)
         folder.mkdir()
         seed, size = number % 5, 100 + number // 5
-        text = run.replace('"seed": 0}, "labels"', f'"seed": {seed}}}, "labels"')
+        text = run.replace('"seed": 0\n  },\n  "tasks"', f'"seed": {seed}\n  }},\n  "tasks"')
         (folder / "result.json").write_text(text.replace('"train_size": null', f'"train_size": {size}'))
     found = collect([tmp_path])
     assert (len(found.runs), found.left) == (1000, [])

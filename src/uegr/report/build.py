@@ -1,4 +1,4 @@
-"""From folders to files: read the runs, write the page and what else was asked for."""
+"""From folders to files: read the runs, write the page and, if wanted, Markdown and CSV."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from uegr.report.page import render, write
 from uegr.report.reading import collect
 from uegr.report.watch import watch
 
-REFRESH = 5  # seconds between looks at the files, and between reloads of the page
+REFRESH = 5  # seconds between checks of the files, and between reloads of the page
 
 
 class Report:
@@ -31,12 +31,12 @@ class Report:
                 raise InputError(f"expected a file to write to, got the folder {path}; name a file in it")
 
     def build(self, *, refresh: int | None = None, may_be_empty: bool = False) -> str:
-        """Write everything; what was made, in a line."""
+        """Write everything; return a line about what was written."""
         started = time.perf_counter()
         found = collect(self.runs)
         if not (found.runs or found.left or may_be_empty):
             where = ", ".join(str(path) for path in self.runs)
-            raise InputError(f"expected runs below {where}, got none; make one with `uegr train` or `uegr benchmark`")
+            raise InputError(f"expected runs below {where}, got none; train one with `uegr train` or `uegr benchmark`")
         groups = grouped(found.runs)
         write(self.output, render(found, title=self.title, refresh=refresh, groups=groups))
         if self.markdown is not None:
@@ -47,7 +47,7 @@ class Report:
         return f"{self.output}  ({len(found.runs)} runs{left}; {time.perf_counter() - started:.1f} s)"
 
     def watch(self, say: Callable[[str], None]) -> None:
-        """Until interrupted; then once more, so that the page that stays does not reload itself."""
+        """Build until interrupted; then once more, so that the final page does not reload itself."""
         try:
             watch(lambda: say(self.build(refresh=REFRESH, may_be_empty=True)), self.runs, REFRESH)
         except KeyboardInterrupt:

@@ -1,13 +1,12 @@
 """The leaderboard's columns: a run's figures in a handful of numbers that runs on other data have too."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from uegr.report.figures import Figure, same_rows_mean, separate_mean
-from uegr.report.reading import Run
-
-BEST = {"in_distribution": 1.0, "shift": 1.0, "adversarial": 1.0, "calibration": 0.0, "anomaly": 1.0}
+from uegr.report.figures import Entries, Entry, Quantity
+from uegr.report.reading import TaskRun
+from uegr.result import Attack
+from uegr.statistics import Figure, mean_of_same_rows, mean_of_separate_sets
 
 
 @dataclass(frozen=True)
@@ -31,46 +30,62 @@ COLUMNS = (
 LAST = Column("improvement", "Gap closed", "share of the gap to perfect that is closed, mean over perspectives (RoAST)")
 
 
-def columns_of(run: Run) -> dict[str, Figure]:
+def columns_of(run: TaskRun) -> Entries:
     """The columns that a run has figures for; word attacks have a column each."""
+    sets, rows, all_of = mean_of_separate_sets, mean_of_same_rows, run.figures
     found = [
-        own(run),
-        separate_mean("shift", "shift, mean over sets", accuracies(run, "shift")),
-        separate_mean("adversarial", "adversarial sets, mean", accuracies(run, "adversarial")),
-        same_rows_mean("fgm", "accuracy under FGM, mean over radii", accuracies(run, "perturbation/fgm ")),
-        same_rows_mean("pgd", "accuracy under PGD, mean over radii", accuracies(run, "perturbation/pgd ")),
-        same_rows_mean("ece", "calibration error (ECE)", [f for k, f in run.figures.items() if k == "calibration/ece"]),
-        separate_mean("anomaly", "AUROC, mean over outlier sets", starting(run, "anomaly/", "auroc")),
+        own(all_of),
+        average("shift", "shift, mean over sets", starting(all_of, "shift/", "accuracy"), sets),
+        average("adversarial", "adversarial sets, mean", starting(all_of, "adversarial/", "accuracy"), sets),
+        average("fgm", "accuracy under FGM, mean over radii", starting(all_of, "perturbation/fgm ", "accuracy"), rows),
+        average("pgd", "accuracy under PGD, mean over radii", starting(all_of, "perturbation/pgd ", "accuracy"), rows),
+        average("ece", "calibration error (ECE)", starting(all_of, "calibration/", "ece"), rows),
+        average("anomaly", "AUROC, mean over outlier sets", starting(all_of, "anomaly/", "auroc"), sets),
         *attacks(run),
     ]
-    return {figure.key: figure for figure in found if figure is not None}
+    return {entry.quantity.key: entry for entry in found if entry is not None}
 
 
-def own(run: Run) -> Figure | None:
+def own(figures: Entries) -> Entry | None:
     """The accuracy on the own held-out rows, or the first metric of a task that has none."""
-    figures = starting(run, "clean/")
-    best = next((figure for figure in figures if figure.metric == "accuracy"), None) or next(iter(figures), None)
-    return best and same_rows_mean("own", best.label, [best])
+    some = starting(figures, "clean/")
+    best = next((entry for entry in some if entry.quantity.metric == "accuracy"), None) or next(iter(some), None)
+    return best and average("own", best.quantity.label, [best], mean_of_same_rows)
 
 
-def accuracies(run: Run, start: str) -> list[Figure]:
-    return starting(run, start, "accuracy")
+def starting(figures: Entries, start: str, metric: str | None = None) -> list[Entry]:
+    """The figures whose key starts so."""
+    some = (entry for key, entry in figures.items() if key.startswith(start))
+    return [entry for entry in some if metric in (None, entry.quantity.metric)]
 
 
-def starting(run: Run, start: str, metric: str | None = None) -> list[Figure]:
-    """The figures whose key begins so."""
-    return [f for key, f in run.figures.items() if key.startswith(start) and metric in (None, f.metric)]
+def average(key: str, label: str, entries: Sequence[Entry], mean: Callable[[Sequence[Figure]], Figure]) -> Entry | None:
+    """The mean of some figures of one metric under a new name; None of nothing."""
+    if not entries:
+        return None
+    figure = entries[0].figure if len(entries) == 1 else mean([entry.figure for entry in entries])
+    return Entry(Quantity(key, label, entries[0].quantity.metric), figure)
 
 
-def attacks(run: Run) -> list[Figure]:
+def attacks(run: TaskRun) -> list[Entry | None]:
     """The accuracy under each word attack; over several sets, their mean."""
-    found: dict[str, list[Figure]] = {}
-    for name in run.result.get("attacks", {}):
-        figure = run.figures.get(f"attack/{name}/accuracy_after")
-        if figure is not None:
-            found.setdefault(name.partition(" on ")[0], []).append(figure)
-    means = [separate_mean(f"attack {name}", f"accuracy under {name}", some) for name, some in found.items()]
-    return [figure for figure in means if figure is not None]
+    found: dict[str, list[Entry]] = {}
+    for key, attack in largest(run.task.attacks).items():
+        if entry := run.figures.get(f"attack/{key}/accuracy_after"):
+            found.setdefault(attack.attack, []).append(entry)
+    return [
+        average(f"attack {name}", f"accuracy under {name}", some, mean_of_separate_sets) for name, some in found.items()
+    ]
+
+
+def largest(attacks: dict[str, Attack]) -> dict[str, Attack]:
+    """Of the same attack on the same data, the one with the most examples."""
+    found: dict[tuple[str, str], str] = {}
+    for key, attack in attacks.items():
+        before = found.setdefault((attack.attack, attack.data), key)
+        if attack.examples > attacks[before].examples:
+            found[attack.attack, attack.data] = key
+    return {key: attacks[key] for key in found.values()}
 
 
 def titles(keys: Iterable[str]) -> list[Column]:
@@ -81,14 +96,3 @@ def titles(keys: Iterable[str]) -> list[Column]:
     named = [(key, key.removeprefix("attack ")) for key in words]
     attacked = [Column(key, name, f"accuracy under the word attack {name}") for key, name in named]
     return fixed + attacked + [LAST] * (LAST.key in present)
-
-
-def improvement(scores: Any, base: Any) -> tuple[float, tuple[str, ...]] | None:
-    """RoAST's one number: the mean share of the gap to perfect that is closed, and the perspectives it is over.
-
-    >>> improvement({"shift": 0.9, "calibration": 0.06}, {"shift": 0.8, "calibration": 0.08})
-    (0.375, ('shift', 'calibration'))
-    """
-    common = tuple(name for name in BEST if name in scores and name in base and base[name] != BEST[name])
-    gains = [(scores[name] - base[name]) / (BEST[name] - base[name]) for name in common]
-    return (round(sum(gains) / len(gains), 12), common) if gains else None

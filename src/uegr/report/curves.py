@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from uegr.report.figures import Figure, number
+from uegr.report.cells import Cell, over_seeds
+from uegr.report.figures import Entry, quantity
 from uegr.report.groups import BASELINE, Group
 from uegr.report.plots import (
     MOST_SETTINGS,
@@ -16,23 +17,24 @@ from uegr.report.plots import (
     axis,
     bars,
     fading,
-    few,
     robustness,
     safe,
     section,
     spelt,
     trace,
+    with_data,
 )
-from uegr.report.statistics import Cell
 from uegr.report.tables import distinct
+from uegr.result import Bin, Evaluation
+
+ACCURACY = quantity("perturbation", "", "accuracy")
 
 
 def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> Section | None:
     """Accuracy against the size of the perturbation."""
 
     def draw(some: list[Group]) -> Panel | None:
-        found = [(group, points(group, attack)) for group in few(some)]
-        found = [(group, cells) for group, cells in found if cells]
+        found = with_data(some, lambda group: points(group, attack))
         sizes = sorted({size for _, cells in found for size in cells})
         if not sizes:
             return None
@@ -48,22 +50,19 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
 
     step = {"fgm": "one gradient step", "pgd": "PGD with restarts"}.get(attack, attack)
     caption = f"Accuracy when the embedded input moves by epsilon, {step}. Sizes are spaced evenly, and methods "
-    caption += "stand a little beside each other. {whiskers} {settings}"
+    caption += "are drawn a little apart. {whiskers} {settings}"
     return section(f"curves-{attack}", f"Under perturbation: {attack.upper()}", caption, groups, draw)
 
 
 def points(group: Group, attack: str) -> dict[float, Cell]:
     """The accuracy at each epsilon over seeds."""
-    found: dict[float, Cell] = {}
-    for run in group.runs:
-        for point in run.evaluation.get("perturbation", {}).get(attack, {}).get("points", ()):
-            value = number(point["accuracy"])
-            if value is not None:
-                size = float(point["epsilon"])
-                figure = Figure("", "accuracy", "accuracy", value, point.get("low"), point.get("high"), point.get("n"))
-                cell = found.setdefault(size, Cell(figure, {}))
-                found[size] = Cell(cell.figure, {**cell.values, run.seed: value})
-    return found
+    return over_seeds([(seed, accuracies(evaluation, attack)) for seed, evaluation in group.evaluations])
+
+
+def accuracies(evaluation: Evaluation, attack: str) -> dict[float, Entry]:
+    """The accuracy at each epsilon of one run."""
+    curve = evaluation.perturbation.get(attack)
+    return {point.epsilon: Entry(ACCURACY, point.accuracy) for point in curve.points} if curve else {}
 
 
 def curve(group: Group, style: Style, cells: Mapping[float, Cell], sizes: Sequence[float], aside: float) -> Trace:
@@ -85,17 +84,15 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
             return None
         methods = distinct(group.method for group in both)
         traces = [settings_trace([group for group in both if group.method == m], looks[m], key) for m in methods]
-        own, hard = both[0].columns["own"].figure, both[0].columns[key].figure
+        own, hard = both[0].columns["own"].quantity, both[0].columns[key].quantity
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
         layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{hard.label}, %"), "shapes": lines}
         return Panel("", traces, layout, 380, both)
 
-    caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: up and to the "
-    caption += (
-        "right of the crossing nothing was traded. Settings of one method are joined; of many, whiskers are left "
-    )
-    caption += "out. {whiskers}"
+    caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: above and to "
+    caption += "the right of the crossing, nothing was traded. Settings of one method are joined; where there are "
+    caption += "many, they have no whiskers. {whiskers}"
     return section("tradeoff", "Generalisation against robustness", caption, groups, draw)
 
 
@@ -132,32 +129,37 @@ def reliability(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section 
     """How often a confidence is right."""
 
     def draw(some: list[Group]) -> Panel | None:
-        found = [(group, bins(group)) for group in few(some)]
-        traces = [reliability_trace(group, looks[group.method], own) for group, own in found if own]
-        if not traces:
+        found = with_data(some, bins)
+        if not found:
             return None
+        traces = [reliability_trace(group, looks[group.method], own) for group, own in found]
         diagonal = {"type": "line", "x0": 0, "y0": 0, "x1": 100, "y1": 100, "layer": "below"}
         shapes = [{**diagonal, "line": {"dash": "dot", "width": 1, "color": NEUTRAL}}]
         x, y = ([max(0, min(min(one[way]) for one in traces) - 5), 104] for way in ("x", "y"))
         layout = {"xaxis": axis("confidence, %", range=x), "yaxis": axis("right, %", range=y), "shapes": shapes}
-        return Panel("", traces, layout, groups=[group for group, own in found if own])
+        return Panel("", traces, layout, groups=[group for group, _ in found])
 
-    caption = "Share that is right among rows of like confidence, in the bins of the ECE. The dotted diagonal is "
-    caption += "perfect; below it a model is too sure of itself. The area of a point is its share of the rows; rows of "
+    caption = "Share that is right among rows of similar confidence, in the bins of the ECE. The dotted diagonal is "
+    caption += "perfect; below it a model is overconfident. The area of a point is its share of the rows; rows of "
     caption += "all seeds are pooled. {settings}"
     return section("reliability", "Reliability", caption, groups, draw)
 
 
 def bins(group: Group) -> list[tuple[float, float, int]]:
     """(confidence, share right, rows) of each bin, rows of all seeds together."""
-    sums: dict[float, list[float]] = {}
-    for run in group.runs:
-        for point in run.evaluation.get("calibration", {}).get("reliability", ()):
-            rows, total = point["n"], sums.setdefault(point["from"], [0.0, 0.0, 0])
-            total[0] += rows * point["confidence"]
-            total[1] += rows * point["accuracy"]
-            total[2] += rows
-    return [(total[0] / total[2], total[1] / total[2], int(total[2])) for _, total in sorted(sums.items()) if total[2]]
+    found: dict[float, list[Bin]] = {}
+    for _, evaluation in group.evaluations:
+        for one in evaluation.calibration.reliability if evaluation.calibration else ():
+            if one.accuracy.n:
+                found.setdefault(one.start, []).append(one)
+    return [pooled(some) for _, some in sorted(found.items())]
+
+
+def pooled(bins: Sequence[Bin]) -> tuple[float, float, int]:
+    """(confidence, share right, rows) of bins together, each weighted by its rows."""
+    rows = sum(one.accuracy.n for one in bins)
+    confidence = sum(one.accuracy.n * one.confidence for one in bins) / rows
+    return confidence, sum(one.accuracy.n * one.accuracy.value for one in bins) / rows, rows
 
 
 def reliability_trace(group: Group, style: Style, own: Sequence[tuple[float, float, int]]) -> Trace:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from uegr.report.cells import Cell, over_seeds
 from uegr.report.columns import titles
-from uegr.report.figures import Figure, number
-from uegr.report.groups import Block, Group
+from uegr.report.figures import Entry, Quantity
+from uegr.report.groups import Block, Group, heading
 from uegr.report.plots import (
     SYMBOLS,
     Panel,
@@ -13,31 +14,28 @@ from uegr.report.plots import (
     Style,
     axis,
     bars,
-    few,
     finished,
-    heading,
     robustness,
     section,
     spelt,
     trace,
+    with_data,
 )
-from uegr.report.statistics import Cell
+from uegr.report.reading import TaskRun
 from uegr.report.tables import distinct, shown
 
 GLYPHS = "●■◆▲✚★▼✖"  # as plotly's symbols in SYMBOLS
-HARDWARE = ("processor", "platform", "cores", "threads", "gpu", "torch")
+CKA = Quantity("drift/cka", "CKA", "cka")
 
 
 def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
     """CKA of each layer with the pretrained model."""
 
     def draw(some: list[Group]) -> Panel | None:
-        found = [(group, layers(group)) for group in few(some)]
-        traces = [layer_trace(group, looks[group.method], cells) for group, cells in found if cells]
-        if not traces:
-            return None
+        found = with_data(some, layers)
+        traces = [layer_trace(group, looks[group.method], cells) for group, cells in found]
         layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA with pretrained")}
-        return Panel("", traces, layout, groups=[group for group, cells in found if cells])
+        return Panel("", traces, layout, groups=[group for group, _ in found]) if found else None
 
     caption = "Linear CKA of each layer's states with those of the pretrained model on the same rows: 1 is unchanged "
     caption += "up to rotation and scale. {whiskers} {settings}"
@@ -46,15 +44,9 @@ def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section |
 
 def layers(group: Group) -> dict[int, Cell]:
     """The similarity of each layer over seeds; where it is undefined, nothing."""
-    found: dict[int, Cell] = {}
-    for run in group.runs:
-        for layer, stored in enumerate(run.evaluation.get("drift", {}).get("cka", ())):
-            value = number(stored["value"])
-            if value is not None:
-                figure = Figure("", "CKA", "cka", value, stored.get("low"), stored.get("high"), stored.get("n"))
-                cell = found.setdefault(layer, Cell(figure, {}))
-                found[layer] = Cell(cell.figure, {**cell.values, run.seed: value})
-    return found
+    drifts = [(seed, evaluation.drift) for seed, evaluation in group.evaluations]
+    found = [(seed, {place: Entry(CKA, one) for place, one in enumerate(drift.cka)}) for seed, drift in drifts if drift]
+    return over_seeds(found)
 
 
 def layer_trace(group: Group, style: Style, cells: Mapping[int, Cell]) -> dict[str, Any]:
@@ -71,7 +63,7 @@ def cost(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
     keys = [key for key in ("own", hard) if key and any(key in group.columns for group, _ in known)]
     blocks = list(dict.fromkeys(group.block for group, _ in known))
     panels = [panel for key in keys if (panel := cost_panel(known, key, looks, blocks)) is not None]
-    caption = "Training seconds divided by vanilla's on the same machine, rows and seed; runs that were resumed are "
+    caption = "Training seconds divided by those of vanilla with the same machine, rows and seed; resumed runs are "
     caption += "left out. The dotted line is vanilla. " + symbols_note(blocks)
     return finished("cost", "Cost against gain", caption, panels)
 
@@ -87,24 +79,24 @@ def ratio(group: Group) -> float | None:
     """The mean over seeds of this setting's seconds to the baseline's, on the same machine."""
     if group.baseline is None:
         return None
-    base = {key: seconds for run in group.baseline.runs for key, seconds in timed(run.result, run.seed)}
-    found = [s / base[k] for run in group.runs for k, s in timed(run.result, run.seed) if base.get(k)]
+    base = {key: seconds for run in group.baseline.runs for key, seconds in timed(run)}
+    found = [s / base[k] for run in group.runs for k, s in timed(run) if base.get(k)]
     return sum(found) / len(found) if found else None
 
 
-def timed(result: Mapping[str, Any], seed: int) -> list[tuple[tuple[Any, ...], float]]:
+def timed(run: TaskRun) -> list[tuple[tuple[Any, ...], float]]:
     """(seed and machine, seconds) of a training that ran in one go."""
-    training, machine = result.get("training", {}), result.get("machine", {})
-    seconds = number(training.get("seconds"))
-    if seconds is None or training.get("resumed"):
+    result = run.run.result
+    if result.training.resumed:
         return []
-    return [((seed, *(str(machine.get(name)) for name in HARDWARE)), seconds)]
+    hardware = (*result.machine.model_dump(exclude={"python"}).values(), result.versions.get("torch"))
+    return [((run.seed, *hardware), result.training.seconds)]
 
 
 def cost_panel(
     priced: Sequence[tuple[Group, float]], key: str, looks: Mapping[str, Style], blocks: Sequence[Block]
 ) -> Panel | None:
-    """One point a setting; the symbol is the data set and model."""
+    """One point per setting; the symbol is the data set and model."""
     some = [(g, price, cell) for g, price in priced if (cell := g.columns.get(key)) and cell.difference is not None]
     if not some:
         return None
@@ -115,7 +107,7 @@ def cost_panel(
         symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
         colour = looks[method].colour
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
-        gains = [100 * (cell.difference or 0) * (cell.figure.better or 1) for *_, cell in own]
+        gains = [100 * (cell.difference or 0) * (cell.quantity.better or 1) for *_, cell in own]
         traces.append(
             trace(own[0][0], looks[method], [price for _, price, _ in own], gains, texts, mode="markers", marker=marker)
         )
@@ -128,5 +120,5 @@ def cost_panel(
 
 
 def told(group: Group, price: float, cell: Cell) -> str:
-    gain = shown(cell.difference, cell.figure, sign=True)
+    gain = shown(cell.difference, cell, sign=True)
     return f"{heading(group.block)}, {group.label}: {price:.2f} times vanilla's time, {gain} points"

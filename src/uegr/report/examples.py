@@ -1,103 +1,133 @@
 """Texts that word attacks changed, side by side for the methods, read from the journals of the runs."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
-from uegr.report.groups import Group
-from uegr.report.plots import by_block, heading
-from uegr.report.reading import Run
+from pydantic import BaseModel, ValidationError
+
+from uegr.report.groups import Group, by_block, heading
+from uegr.report.reading import TaskRun
 
 MOST_PANELS, MOST_TEXTS, MOST_METHODS = 12, 3, 8
+FATES = {"success": "broken", "failure": "withstood", "skipped": "wrong before the attack"}
 Piece = tuple[str, bool]  # some text, and whether it was changed
+Text = str | tuple[str, ...]  # a text, or both texts of a pair
 
 
-def attack_examples(groups: Sequence[Group]) -> list[dict[str, Any]]:
+class Outcome(BaseModel):
+    """A line of a journal: what happened to one row; other lines do not fit."""
+
+    index: int
+    status: str
+    text: Text
+    label: int
+    found: Text | None = None
+    found_predicted: int | None = None
+    probability: float | None = None
+    found_probability: float | None = None
+    queries: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What happened to a row under one method."""
+
+    method: str
+    seed: int
+    fate: str
+    outcome: Outcome
+    pieces: list[Piece]
+    now: str  # the label after the attack
+
+
+@dataclass(frozen=True)
+class Example:
+    """A row, and its answers under every method."""
+
+    text: str
+    label: str
+    answers: list[Answer]
+
+
+def attack_examples(groups: Sequence[Group]) -> dict[str, list[Example]]:
     """For each data set, model and attack: the first rows that the first method lost, and their fate in the others."""
-    panels: list[dict[str, Any]] = []
+    panels: dict[str, list[Example]] = {}
     for block, some in by_block(groups).items():
-        for name in journals(some):
-            if len(panels) < MOST_PANELS and (rows := compared_rows(some, name)):
-                attack = name.partition("-")[0]
-                panels.append({"title": f"{heading(block)} · {attack}", "rows": rows})
+        for name in sorted({path.name for group in some for path in journals(group.runs[0])}):
+            if len(panels) < MOST_PANELS and (rows := examples(some, name)):
+                panels[f"{heading(block)} · {name.removesuffix('.jsonl')}"] = rows
     return panels
 
 
-def journals(groups: Sequence[Group]) -> list[str]:
-    """The names of the attacks' files."""
-    folders = [group.runs[0].folder / "attacks" for group in groups if group.runs[0].folder]
-    return sorted({path.name for folder in folders if folder.is_dir() for path in folder.glob("*.jsonl")})
+def journals(run: TaskRun) -> list[Path]:
+    """The journals of the attacks on this task."""
+    folder = run.run.folder / "attacks" if run.run.folder else None
+    if folder is None or not folder.is_dir():
+        return []
+    starts = tuple(f"{one.attack}-{one.data.replace('/', '_')}" for one in run.task.attacks.values())
+    return [path for path in folder.glob("*.jsonl") if path.name.startswith(starts)]
 
 
-def compared_rows(groups: Sequence[Group], name: str) -> list[dict[str, Any]]:
+def examples(groups: Sequence[Group], name: str) -> list[Example]:
     """The same rows under every method; the attacked run is each setting's first seed."""
     found = [(group, group.runs[0], outcomes(group.runs[0], name)) for group in groups[:MOST_METHODS]]
     found = [(group, run, own) for group, run, own in found if own]
     if not found:
         return []
-    lost = [index for index, outcome in sorted(found[0][2].items()) if outcome["status"] == "success"][:MOST_TEXTS]
+    _, first, lost = found[0]
+    broken = [one for _, one in sorted(lost.items()) if one.status == "success"][:MOST_TEXTS]
     return [
-        {
-            "text": joined(found[0][2][index]["text"]),
-            "label": label(found[0][1], found[0][2][index]["label"]),
-            "answers": [answer(group, run, own[index]) for group, run, own in found if index in own],
-        }
-        for index in lost
+        Example(
+            joined(one.text),
+            label(first, one.label),
+            [answer(group, run, own[one.index]) for group, run, own in found if one.index in own],
+        )
+        for one in broken
     ]
 
 
-def outcomes(run: Run, name: str) -> dict[int, dict[str, Any]]:
-    """The outcomes of a journal by row; lines that are cut off or of another kind are passed over."""
-    if run.folder is None or not (run.folder / "attacks" / name).is_file():
-        return {}
-    return {one["index"]: one for one in lines(run.folder / "attacks" / name)}
+def outcomes(run: TaskRun, name: str) -> dict[int, Outcome]:
+    """The outcomes of a journal by row."""
+    return {one.index: one for path in journals(run) if path.name == name for one in lines(path)}
 
 
-def lines(path: Path) -> Iterator[dict[str, Any]]:
+def lines(path: Path) -> Iterator[Outcome]:
+    """The outcomes in a journal; lines that are cut off or of another kind are skipped."""
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
-            stored = json.loads(line)
-        except ValueError:
+            yield Outcome.model_validate_json(line)
+        except ValidationError:
             continue
-        if isinstance(stored, dict) and stored.get("kind") == "outcome" and {"index", "status", "text"} <= set(stored):
-            yield stored
 
 
-def answer(group: Group, run: Run, outcome: dict[str, Any]) -> dict[str, Any]:
-    """What became of a row under one method."""
-    status, found = outcome["status"], outcome.get("found")
-    said = {"success": "broken", "failure": "withstood", "skipped": "wrong from the start"}.get(status, status)
-    pieces = difference(joined(outcome["text"]), joined(found)) if status == "success" and found is not None else []
-    return {
-        "method": group.label,
-        "seed": run.seed,
-        "said": said,
-        "status": status,
-        "pieces": pieces,
-        "words": sum(changed and bool(text.strip()) for text, changed in pieces),
-        "queries": outcome.get("queries"),
-        "now": label(run, outcome.get("found_predicted")),
-        "before": outcome.get("probability"),
-        "after": outcome.get("found_probability"),
-    }
+def answer(group: Group, run: TaskRun, outcome: Outcome) -> Answer:
+    """What happened to a row under one method."""
+    changed = outcome.status == "success" and outcome.found is not None
+    pieces = difference(joined(outcome.text), joined(outcome.found or "")) if changed else []
+    fate = FATES.get(outcome.status, outcome.status)
+    return Answer(group.label, run.seed, fate, outcome, pieces, label(run, outcome.found_predicted))
 
 
-def joined(text: Any) -> str:
-    """A text, or both texts of a pair."""
-    return " ‖ ".join(str(part) for part in text) if isinstance(text, list | tuple) else str(text)
+def joined(text: Text) -> str:
+    """A text, or both texts of a pair.
+
+    >>> joined(("a question", "an answer"))
+    'a question ‖ an answer'
+    """
+    return text if isinstance(text, str) else " ‖ ".join(text)
 
 
-def label(run: Run, number: Any) -> str:
+def label(run: TaskRun, number: int | None) -> str:
     """A label's name."""
-    names = run.result.get("labels") or []
-    return str(names[number]) if isinstance(number, int) and 0 <= number < len(names) else str(number)
+    names = run.task.labels or ()
+    return names[number] if number is not None and 0 <= number < len(names) else str(number)
 
 
 def difference(before: str, after: str) -> list[Piece]:
-    """The second text in pieces, those marked that the first does not have.
+    """The second text in pieces; those that the first does not have are marked.
 
     >>> difference("a good film", "a fine film")
     [('a ', False), ('fine', True), (' film', False)]

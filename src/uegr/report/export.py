@@ -6,49 +6,51 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from uegr.report.cells import Cell
 from uegr.report.columns import titles
-from uegr.report.groups import BASELINE, Group
-from uegr.report.page import heading
-from uegr.report.plots import by_block
-from uegr.report.printed import comparisons
+from uegr.report.groups import BASELINE, Group, by_block, heading
+from uegr.report.page import default_title
+from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
-from uegr.report.statistics import Cell
 from uegr.report.tables import evidence, view
+from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
 TESTS = {
     "seeds": f"▲ better, ▼ worse than {BASELINE}: paired t over shared seeds, p < 0.05 after Holm's adjustment.",
-    "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, 95% intervals over test rows apart.",
+    "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, the 95% intervals over test rows do not overlap.",
 }
 
 
 def tidy_csv(groups: Sequence[Group]) -> str:
-    """One row a figure and run: the value as it was measured (shares from 0 to 1), its 95% interval, rows, seed."""
+    """One row per figure and run: the value as it was measured (shares from 0 to 1), its 95% interval, rows, seed."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)
     for group in groups:
         for run in group.runs:
-            names = (run.name, group.dataset, group.model, group.method, group.settings, run.seed)
-            for figure in run.figures.values():
-                writer.writerow((*names, figure.key, figure.label, figure.value, figure.low, figure.high, figure.n))
+            names = (run.run.name, group.dataset, group.model, group.method, group.settings, run.seed)
+            for entry in run.figures.values():
+                figure = entry.figure
+                numbers = (figure.value, finite(figure.low), finite(figure.high), figure.n)
+                writer.writerow((*names, entry.quantity.key, entry.quantity.label, *numbers))
     return text.getvalue()
 
 
 def markdown(collection: Collection, groups: Sequence[Group], title: str | None = None) -> str:
     """The leaderboard of each data set and model, the printed figures, and what is not counted."""
-    parts = [f"# {plain(title or heading(collection, groups))}", plain(summary(groups))]
+    parts = [f"# {plain(title or default_title(collection, groups))}", plain(summary(groups))]
     for block, some in by_block(groups).items():
-        parts += [f"## {plain(' · '.join(block))}", board(some)]
+        parts += [f"## {plain(heading(block))}", board(some)]
     if groups:
         tests = " ".join(TESTS[test] for test in sorted(evidence(groups), reverse=True))
         parts.append(
             f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {tests}".strip()
         )
     for compared in comparisons(collection.grids, groups):
-        parts += [f"## Measured beside printed: {plain(compared['grid'].title)}", plain(compared["verdict"])]
-        parts.append(printed_table(compared["rows"]))
+        parts += [f"## Measured beside printed: {plain(compared.grid.title)}", plain(compared.verdict)]
+        parts.append(printed_table(compared.rows))
     if collection.left:
         rows = [(left.folder, left.state, left.reason) for left in collection.left]
         parts += ["## Not counted", table(("folder", "state", "why"), rows)]
@@ -67,18 +69,22 @@ def board(groups: Sequence[Group]) -> str:
 def told(cell: Cell | None) -> str:
     """A cell on one line."""
     shown = view(cell)
-    spread = f" ({shown['spread']})" if "–" in shown["spread"] else f" {shown['spread']}" if shown["spread"] else ""
-    return f"{shown['text']}{spread}{' ' + shown['mark'] if shown['mark'] else ''}" if shown["text"] else "–"
+    if not shown.text:
+        return "–"
+    spread = f"({shown.spread})" if "–" in shown.spread else shown.spread
+    return " ".join(part for part in (shown.text, spread, shown.mark) if part)
 
 
-def printed_table(rows: Sequence[dict[str, Any]]) -> str:
+def printed_table(rows: Sequence[Row]) -> str:
     heads = ("data set", "model", "method", "metric", "paper", "measured", "difference", "in words")
     lines = []
     for row in rows:
-        method = f"{row['names'][2]} ({row['settings']})" if row["settings"] else row["names"][2]
-        words = f"{row['answer']} ({row['remark']})" if row["remark"] else row["answer"]
-        figures = (row["printed"], told(row["cell"]), row["difference"] or "–")
-        lines.append((*row["names"][:2], method, row["metric"], *figures, words))
+        dataset, model, method = row.names
+        settings = row.printed.settings_text
+        method = f"{method} ({settings})" if settings else method
+        words = f"{row.answer} ({row.remark})" if row.remark else row.answer
+        figures = (row.printed.text(row.cell), told(row.cell), row.difference or "–")
+        lines.append((dataset, model, method, row.printed.metric, *figures, words))
     return table(heads, lines)
 
 

@@ -1,30 +1,31 @@
 """Runs that differ by their seed alone are one setting; settings of one data set and model are compared."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any
 
-from uegr.report.columns import columns_of, improvement
-from uegr.report.figures import Figure
-from uegr.report.reading import Run
-from uegr.report.statistics import Cell, compared, marked
+from uegr.report.cells import Cell, compared, marked, over_seeds
+from uegr.report.columns import columns_of
+from uegr.report.figures import Entry, Quantity, bare
+from uegr.report.reading import Run, TaskRun, tasks_of
+from uegr.report.settings import leaves, short, shown_names, spoken
+from uegr.result import Evaluation
+from uegr.statistics import relative_improvement
 
 BASELINE = "vanilla"
-NOT_A_SETTING = {"seed", "method.name", "model.name", "dataset.name", "training.report_to", "training.checkpoint_steps"}
 Block = tuple[str, str]  # data set, model
 
 
 @dataclass(eq=False)
 class Group:
-    """One setting over its seeds."""
+    """One setting of one task over its seeds."""
 
     dataset: str
     model: str
     method: str
     options: tuple[tuple[str, Any], ...]  # what varies among the settings of this data set, model and method
-    runs: list[Run]
+    runs: list[TaskRun]
     baseline: "Group | None" = None
     cells: dict[str, Cell] = field(default_factory=dict)  # every figure
     columns: dict[str, Cell] = field(default_factory=dict)  # the summaries of the leaderboard
@@ -43,39 +44,24 @@ class Group:
         return f"{self.method} ({self.settings})" if self.settings else self.method
 
     @property
+    def evaluations(self) -> list[tuple[int, Evaluation]]:
+        """What was measured, with the seed."""
+        return [(run.seed, run.evaluation) for run in self.runs if run.evaluation is not None]
+
+    @property
     def seeds(self) -> list[int]:
         return sorted({run.seed for run in self.runs})
 
 
-def short(path: str) -> str:
-    """The last word of a path.
-
-    >>> short("method.divergence_weight")
-    'divergence weight'
-    """
-    return path.rpartition(".")[2].replace("_", " ")
-
-
-def spoken(value: Any) -> str:
-    """A setting's value.
-
-    >>> spoken([0.1, 0.3]), spoken(None), spoken(0.50)
-    ('0.1/0.3', 'default', '0.5')
-    """
-    if value is None:
-        return "default"
-    if isinstance(value, list | tuple):
-        return "/".join(spoken(item) for item in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def grouped(runs: Sequence[Run]) -> list[Group]:
     """The settings with their figures over seeds, each compared with its baseline."""
-    names = {kind: shown_names({run.config[kind]["name"] for run in runs}) for kind in ("dataset", "model")}
-    buckets: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
-    for run in runs:
-        shown = (names[kind][run.config[kind]["name"]] for kind in ("dataset", "model"))
-        buckets[(*shown, run.config["method"]["name"])].append(run)
+    parts = tasks_of(runs)
+    datasets = shown_names({part.task.dataset for part in parts})
+    models = shown_names({part.config.model.name for part in parts})
+    buckets: dict[tuple[str, str, str], list[TaskRun]] = defaultdict(list)
+    for part in parts:
+        names = datasets[part.task.dataset], models[part.config.model.name], part.config.method.name
+        buckets[names].append(part)
     groups = [group for key, some in buckets.items() for group in split(key, some)]
     for group in groups:
         group.baseline = baseline_of(group, groups)
@@ -89,26 +75,11 @@ def rank(group: Group) -> list[tuple[bool, Any]]:
             for _, value in group.options]  # fmt: skip
 
 
-def shown_names(names: set[str]) -> dict[str, str]:
-    """Files and folders by their last part, unless that would make two the same."""
-    last = {name: PurePath(name).name or name for name in names}
-    unique = len(set(last.values())) == len(names)
-    return {name: last[name] if unique and name.startswith(("/", ".", "~")) else name for name in names}
-
-
-def leaves(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The settings of a nested configuration by their paths."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
-        elif f"{prefix}{key}" not in NOT_A_SETTING:
-            yield f"{prefix}{key}", value
-
-
-def split(key: tuple[str, str, str], runs: Sequence[Run]) -> list[Group]:
-    """A group for each combination of what varies; values that a search chose are no such thing."""
-    flat = [dict(leaves(run.config)) for run in runs]
-    chosen = {path for run in runs for path in dict(leaves(run.result.get("search", {}).get("chosen", {})))}
+def split(key: tuple[str, str, str], runs: Sequence[TaskRun]) -> list[Group]:
+    """A group for each combination of what varies; values that a search chose do not count."""
+    flat = [run.run.settings for run in runs]
+    searches = [run.run.result.search for run in runs]
+    chosen = {path for search in searches if search is not None for path in dict(leaves(search.chosen))}
     paths = [path for path in dict.fromkeys(path for one in flat for path in one) if path not in chosen]
     varied = [path for path in paths if len({repr(one.get(path)) for one in flat}) > 1]
     found: dict[str, Group] = {}
@@ -120,12 +91,11 @@ def split(key: tuple[str, str, str], runs: Sequence[Run]) -> list[Group]:
 
 def shared(group: Group, *sections: str) -> dict[str, Any]:
     """The settings of some sections, of the group's first run."""
-    config = group.runs[0].config
-    return {path: value for section in sections for path, value in leaves(config.get(section, {}), f"{section}.")}
+    return {path: value for path, value in group.runs[0].run.settings.items() if path.partition(".")[0] in sections}
 
 
 def baseline_of(group: Group, groups: Sequence[Group]) -> Group | None:
-    """The vanilla runs on the same rows by the same training; where only the training differs, if there is one such."""
+    """The vanilla runs with the same rows and the same training; where only the training differs, the only such."""
     if group.method == BASELINE:
         return None
     same = [other for other in groups if other.method == BASELINE and other.block == group.block]
@@ -134,50 +104,56 @@ def baseline_of(group: Group, groups: Sequence[Group]) -> Group | None:
     return exact[0] if exact else same[0] if len(same) == 1 else None
 
 
+def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
+    """The settings of each data set and model."""
+    blocks: dict[Block, list[Group]] = {}
+    for group in groups:
+        blocks.setdefault(group.block, []).append(group)
+    return blocks
+
+
+def heading(block: Block) -> str:
+    """A data set and a model in a line."""
+    return " · ".join(block)
+
+
 def fill(groups: Sequence[Group]) -> None:
     """Every figure over seeds, and the comparisons within each data set and model."""
     for group in groups:
         group.cells = over_seeds([(run.seed, run.figures) for run in group.runs])
         group.columns = over_seeds([(run.seed, columns_of(run)) for run in group.runs])
-    blocks: dict[Block, list[Group]] = defaultdict(list)
-    for group in groups:
-        blocks[group.block].append(group)
-    for some in blocks.values():
-        compare(some, "cells")
-        compare(some, "columns")
+    for some in by_block(groups).values():
+        compare(some, lambda group: group.cells)
+        compare(some, lambda group: group.columns)
     for group in groups:
         add_improvement(group)
 
 
 def add_improvement(group: Group) -> None:
     """Table III's number as one more column, each seed against the baseline's run of that seed."""
-    base = {run.seed: run.evaluation.get("perspectives", {}) for run in group.baseline.runs} if group.baseline else {}
-    for run in group.runs:
-        gained = improvement(run.evaluation.get("perspectives", {}), base.get(run.seed, {}))
-        if gained is not None:
-            label = f"closed of the gap, mean over {', '.join(gained[1])}".replace("_", " ")
-            figure = Figure("improvement", label, "improvement", gained[0])
-            cell = group.columns.setdefault("improvement", Cell(figure, {}))
-            group.columns["improvement"] = Cell(cell.figure, {**cell.values, run.seed: gained[0]})
+    base = dict(group.baseline.evaluations) if group.baseline else {}
+    found = []
+    for seed, evaluation in group.evaluations:
+        if seed in base and (entry := improvement(evaluation, base[seed])):
+            found.append((seed, {entry.quantity.key: entry}))
+    group.columns |= over_seeds(found)
 
 
-def over_seeds(figures: Sequence[tuple[int, Mapping[str, Figure]]]) -> dict[str, Cell]:
-    """Each figure's values by seed."""
-    values: dict[str, dict[int, float]] = defaultdict(dict)
-    first: dict[str, Figure] = {}
-    for seed, some in figures:
-        for key, figure in some.items():
-            values[key][seed] = figure.value
-            first.setdefault(key, figure)
-    return {key: Cell(first[key], values[key]) for key in first}
+def improvement(evaluation: Evaluation, base: Evaluation) -> Entry | None:
+    """The share of the gap to perfect that is closed; None where nothing can be compared."""
+    gained = relative_improvement(evaluation.perspectives, base.perspectives)
+    if gained.value is None:
+        return None
+    label = f"closed of the gap, mean over {', '.join(gained.perspectives)}".replace("_", " ")
+    return Entry(Quantity("improvement", label, "improvement"), bare(gained.value / 100, 0))
 
 
-def compare(groups: Sequence[Group], kind: str) -> None:
+def compare(groups: Sequence[Group], of: Callable[[Group], dict[str, Cell]]) -> None:
     """Fill in differences and marks; only figures that one can be better at are tested."""
-    for key in {key for group in groups for key in getattr(group, kind)}:
-        against = [(group, group.baseline) for group in groups if group.baseline and key in getattr(group, kind)]
-        with_base = [(group, base) for group, base in against if key in getattr(base, kind)]
-        cells = [compared(getattr(group, kind)[key], getattr(base, kind)[key]) for group, base in with_base]
-        tested = [cell if cell.figure.better else Cell(cell.figure, cell.values) for cell in cells]
-        for (group, _), cell in zip(with_base, marked(tested), strict=True):
-            getattr(group, kind)[key] = cell
+    for key in {key for group in groups for key in of(group)}:
+        pairs = [(group, group.baseline) for group in groups if group.baseline and key in of(group)]
+        pairs = [(group, base) for group, base in pairs if key in of(base)]
+        cells = [compared(of(group)[key], of(base)[key]) for group, base in pairs]
+        tested = [cell if cell.quantity.better else Cell(cell.quantity, cell.figures) for cell in cells]
+        for (group, _), cell in zip(pairs, marked(tested), strict=True):
+            of(group)[key] = cell

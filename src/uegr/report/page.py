@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,15 +19,16 @@ from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, grouped
 from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
-from uegr.report.reading import Collection, as_run
+from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, evidence, glance, leaderboard, view
+from uegr.result import Result
 
-OPEN_PANELS = 6  # more data sets and models than this are drawn when they are asked for
+OPEN_PANELS = 6  # further drawings are behind a click
 
 
-def write_page(path: Path, results: Mapping[str, Mapping[str, Any]], *, title: str | None = None) -> Path:
-    """The page for runs by name, from what their result.json holds."""
-    collection = Collection(runs=[as_run(name, result) for name, result in results.items()])
+def write_page(path: Path, results: Mapping[str, Result], *, title: str | None = None) -> Path:
+    """The page for results by name."""
+    collection = Collection(runs=[Run(name, result) for name, result in results.items()])
     return write(path, render(collection, title=title))
 
 
@@ -42,7 +42,7 @@ def write(path: Path, text: str) -> Path:
 def render(
     collection: Collection, *, title: str | None = None, refresh: int | None = None, groups: list[Group] | None = None
 ) -> str:
-    """The page as text; with `refresh` it loads itself anew after as many seconds."""
+    """The page as text; with `refresh` it reloads itself after as many seconds."""
     groups = grouped(collection.runs) if groups is None else groups
     looks = plots.styles(distinct(group.method for group in groups))
     sections = drawings(groups, looks)
@@ -51,7 +51,7 @@ def render(
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
     return environment.get_template("page.html.j2").render(
-        title=title or heading(collection, groups),
+        title=title or default_title(collection, groups),
         summary=summary(groups),
         refresh=refresh,
         policy=policy([library, own]),
@@ -75,7 +75,7 @@ def render(
 
 def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:
     """The sections with drawings that have data."""
-    attacks = distinct(name for g in groups for run in g.runs for name in run.evaluation.get("perturbation", {}))
+    attacks = distinct(name for group in groups for _, one in group.evaluations for name in one.perturbation)
     found = [
         curves.tradeoff(groups, looks),
         *(curves.curves(groups, looks, attack) for attack in attacks),
@@ -88,7 +88,7 @@ def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[
     return [section for section in found if section is not None]
 
 
-def heading(collection: Collection, groups: Sequence[Group]) -> str:
+def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     """What the page is about: the grid's title, or the methods and the data."""
     if len(collection.grids) == 1 and all(run.grids for run in collection.runs):
         return collection.grids[0].title
@@ -100,7 +100,7 @@ def heading(collection: Collection, groups: Sequence[Group]) -> str:
 
 
 def payload(sections: Sequence[plots.Section]) -> str:
-    """The drawings as JSON that no text in it can break out of."""
+    """The drawings as JSON; no text in it can end its script element."""
     panels = {
         f"{section.key}-{place}": {"traces": panel.traces, "layout": panel.layout, "height": panel.height}
         for section in sections

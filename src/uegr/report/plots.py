@@ -1,25 +1,26 @@
 """Figures as plotly traces: plain dictionaries that the page carries as JSON and draws itself.
 
-Plotly reads a little markup in texts, so that names are escaped here; page.js sets fonts, colours of axes and sizes.
+Plotly interprets some markup in texts, so names are escaped here; page.js sets fonts, colours of axes and sizes.
 """
 
 import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from uegr.report.groups import BASELINE, Block, Group
-from uegr.report.statistics import Cell
-from uegr.report.tables import distinct, shown
+from uegr.report.cells import Cell
+from uegr.report.groups import BASELINE, Group, by_block, heading
+from uegr.report.tables import distinct, shown, spread
 
 ACCENT, NEUTRAL = "#0f8a9d", "#868e96"
 COLOURS = ("#c2703d", "#7a6fc2", "#b5588a", "#4d8fd1", "#7f9140", "#c39a1f", "#a05a4a", "#5b7f95", "#3f9b6e")
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
 ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
-MOST_SETTINGS = 4  # lines of one method; of more, only the first setting with the most seeds is drawn
-SETTINGS_NOTE = f"Of a method with more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
+MOST_SETTINGS = 4  # lines of one method; beyond, only the first setting with the most seeds is drawn
+SETTINGS_NOTE = f"Where a method has more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
 Trace = dict[str, Any]
+Data = TypeVar("Data")
 
 
 @dataclass(frozen=True)
@@ -79,29 +80,18 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": safe(title)}, **more}
 
 
-def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
-    blocks: dict[Block, list[Group]] = {}
-    for group in groups:
-        blocks.setdefault(group.block, []).append(group)
-    return blocks
-
-
-def heading(block: Block) -> str:
-    return f"{block[0]} · {block[1]}"
-
-
-def whisker(cell: Cell, scale: float = 100) -> tuple[float | None, float | None]:
-    """Down and up from the mean: one standard deviation over seeds, or the interval of a single seed."""
+def whisker(cell: Cell, scale: float = 100) -> tuple[float, float]:
+    """Down and up from the mean: one standard deviation over seeds, or the interval of a single seed, if any."""
     if cell.deviation is not None:
         return scale * cell.deviation, scale * cell.deviation
-    low, high = cell.interval
-    return (None if low is None else scale * (cell.mean - low)), (None if high is None else scale * (high - cell.mean))
+    figure = cell.figure
+    return (scale * (figure.value - figure.low), scale * (figure.high - figure.value)) if figure.bounded else (0, 0)
 
 
 def bars(cells: Sequence[Cell], scale: float = 100) -> dict[str, Any]:
     """Plotly's error bars."""
     ends = [whisker(cell, scale) for cell in cells]
-    down, up = [low or 0 for low, _ in ends], [high or 0 for _, high in ends]
+    down, up = [low for low, _ in ends], [high for _, high in ends]
     return {"type": "data", "symmetric": False, "arrayminus": down, "array": up, "thickness": 1, "width": 0}
 
 
@@ -129,6 +119,12 @@ def few(groups: Sequence[Group]) -> list[Group]:
         own = [group for group in groups if group.method == method]
         found += own if len(own) <= MOST_SETTINGS else [max(own, key=lambda group: len(group.runs))]
     return found
+
+
+def with_data(groups: Sequence[Group], of: Callable[[Group], Data]) -> list[tuple[Group, Data]]:
+    """The settings to draw that have data, with it."""
+    found = [(group, of(group)) for group in few(groups)]
+    return [(group, data) for group, data in found if data]
 
 
 def fading(group: Group, groups: Sequence[Group]) -> float:
@@ -164,7 +160,7 @@ def spread_note(groups: Sequence[Group]) -> str:
     if counts == [1]:
         return "One seed each; whiskers are 95% intervals over the rows."
     span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    single = ", of a single seed its 95% interval" * (counts[0] == 1)
+    single = ", or its 95% interval for a single seed" * (counts[0] == 1)
     return f"Means over {span} seeds; whiskers are one standard deviation over seeds{single}."
 
 
@@ -177,8 +173,7 @@ def robustness(groups: Sequence[Group]) -> str | None:
 
 def spelt(cell: Cell) -> str:
     """A cell in one line."""
-    low, high = cell.interval
-    value = shown(cell.mean, cell.figure)
+    value, between = shown(cell.mean, cell), spread(cell)
     if cell.deviation is not None:
-        return f"{value} ± {shown(cell.deviation, cell.figure)}, {len(cell.values)} seeds"
-    return value if low is None else f"{value} ({shown(low, cell.figure)}–{shown(high, cell.figure)}), 1 seed"
+        return f"{value} {between}, {len(cell.figures)} seeds"
+    return f"{value} ({between}), 1 seed" if between else value

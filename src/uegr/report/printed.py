@@ -1,4 +1,4 @@
-"""What was measured beside what the paper printed, and the difference said plainly.
+"""What was measured beside what the paper printed, and the difference in plain words.
 
 A printed figure names method, model, data set and metric; any further key is a setting, such as `submodels: 3`. The
 metric is a metric of the own data (`accuracy`, `matthews`), a column of the leaderboard (`shift`, `pgd`, `ece`,
@@ -7,116 +7,167 @@ metric is a metric of the own data (`accuracy`, `matthews`), a column of the lea
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from uegr.report.cells import Cell
 from uegr.report.figures import number
-from uegr.report.groups import Group, leaves, short, spoken
+from uegr.report.groups import Group
 from uegr.report.reading import Grid
-from uegr.report.statistics import Cell
+from uegr.report.settings import short, spoken
 from uegr.report.tables import shown
 
-NAMES = ("method", "model", "dataset", "metric", "value")
+AXES = ("dataset", "model", "method")
+NAMES = (*AXES, "metric", "value")
 OTHER_NAMES = {"relative_improvement": "improvement"}  # table III's number
 REMARKS = ("note", "source", "sd", "unit", "n", "page", "table")
+Kind = Literal["agrees", "differs", "unknown", "missing"]
 
 
-def comparisons(grids: Iterable[Grid], groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """A table a grid that has printed figures."""
+@dataclass(frozen=True)
+class Printed:
+    """One figure of a paper."""
+
+    names: Mapping[str, str]  # of data set, model and method
+    metric: str
+    value: float  # shares from 0 to 1
+    percent: bool
+    deviation: float | None  # as printed
+    note: str
+    settings: Mapping[str, Any]
+
+    @property
+    def settings_text(self) -> str:
+        return ", ".join(f"{short(key)} {spoken(value)}" for key, value in self.settings.items())
+
+    def text(self, cell: Cell | None) -> str:
+        """As ours is shown, or as the paper has it."""
+        spread = "" if self.deviation is None else f" ± {self.deviation:g}"
+        bare = f"{100 * self.value:.1f}" if self.percent else f"{self.value:g}"
+        return (bare if cell is None else shown(self.value, cell)) + spread
+
+
+@dataclass(frozen=True)
+class Row:
+    """A printed figure and what answers it."""
+
+    printed: Printed
+    cell: Cell | None
+    answer: str
+    kind: Kind
+    remark: str
+
+    @property
+    def names(self) -> list[str]:
+        return [self.printed.names[axis] for axis in AXES]
+
+    @property
+    def gap(self) -> float | None:
+        """Measured minus printed."""
+        return None if self.cell is None else self.cell.mean - self.printed.value
+
+    @property
+    def difference(self) -> str:
+        return "" if self.cell is None else shown(self.gap, self.cell, sign=True)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The printed figures of one grid."""
+
+    grid: Grid
+    rows: list[Row]
+    verdict: str
+
+
+def comparisons(grids: Iterable[Grid], groups: Sequence[Group]) -> list[Comparison]:
+    """A table per grid that has printed figures."""
     tables = []
     for grid in grids:
-        own = [group for group in groups if any(grid.folder == g.folder for run in group.runs for g in run.grids)]
-        percent = percent_metrics(grid)
-        rows = [row(entry, own, str(entry.get("metric")) in percent) for entry in grid.printed if usable(entry)]
+        folders = [(group, {own.folder for run in group.runs for own in run.run.grids}) for group in groups]
+        rows = [row(one, [group for group, own in folders if grid.folder in own]) for one in printed_figures(grid)]
         if rows:
-            tables.append({"grid": grid, "rows": rows, "verdict": verdict(rows)})
+            tables.append(Comparison(grid, rows, verdict(rows)))
     return tables
 
 
-def usable(entry: Mapping[str, Any]) -> bool:
-    return number(entry.get("value")) is not None and all(key in entry for key in NAMES)
+def printed_figures(grid: Grid) -> list[Printed]:
+    """The entries of a grid that are figures; a metric is in percent where one of its figures is above 1."""
+    usable = [e for e in grid.printed if number(e.get("value")) is not None and all(key in e for key in NAMES)]
+    percent = {str(entry["metric"]) for entry in usable if abs(float(entry["value"])) > 1}
+    return [printed_figure(entry, str(entry["metric"]) in percent) for entry in usable]
 
 
-def percent_metrics(grid: Grid) -> set[str]:
-    """Metrics whose printed figures are percent: one of them is above 1."""
-    return {str(e["metric"]) for e in grid.printed if usable(e) and abs(float(e["value"])) > 1}
+def printed_figure(entry: Mapping[str, Any], percent: bool) -> Printed:
+    return Printed(
+        names={axis: str(entry[axis]) for axis in AXES},
+        metric=str(entry["metric"]),
+        value=float(entry["value"]) / (100 if percent else 1),
+        percent=percent,
+        deviation=number(entry.get("sd")),
+        note=str(entry.get("note") or ""),
+        settings={key: value for key, value in entry.items() if key not in NAMES and key not in REMARKS},
+    )
 
 
-def row(entry: Mapping[str, Any], groups: Sequence[Group], percent: bool) -> dict[str, Any]:
+def row(printed: Printed, groups: Sequence[Group]) -> Row:
     """One printed figure and what answers it."""
-    settings = {key: value for key, value in entry.items() if key not in NAMES and key not in REMARKS}
-    group, remark = answering(entry, settings, groups)
-    cell = None if group is None else measured(group, str(entry["metric"]))
-    value = float(entry["value"]) / (100 if percent else 1)
-    common = {
-        "names": [str(entry[key]) for key in ("dataset", "model", "method")],
-        "settings": ", ".join(f"{short(key)} {spoken(v)}" for key, v in settings.items()),
-        "metric": str(entry["metric"]),
-        "remark": "; ".join(text for text in (remark, str(entry.get("note") or "")) if text),
-    }
-    deviation = number(entry.get("sd"))
-    spread = "" if deviation is None else f" ± {deviation:g}"
-    if cell is None:
-        text = (f"{100 * value:.1f}" if percent else f"{value:g}") + spread
-        nothing = {"cell": None, "difference": "", "gap": "", "answer": "not measured", "kind": "missing"}
-        return common | nothing | {"printed": text, "value": value}
-    difference = cell.mean - value
-    answer, kind = said(cell, value)
-    return common | {
-        "printed": shown(value, cell.figure) + spread,
-        "value": value,
-        "gap": difference,
-        "cell": cell,
-        "difference": shown(difference, cell.figure, sign=True),
-        "answer": answer,
-        "kind": kind,
-    }
+    group, remark = answering(printed, groups)
+    cell = None if group is None else measured(group, printed.metric)
+    answer, kind = judged(cell, printed.value)
+    return Row(printed, cell, answer, kind, "; ".join(text for text in (remark, printed.note) if text))
 
 
-def answering(
-    entry: Mapping[str, Any], settings: Mapping[str, Any], groups: Sequence[Group]
-) -> tuple[Group | None, str]:
-    """The setting that a printed figure is about; another model in its place is said."""
-    fitting = [group for group in groups if has(group, settings)]
-    same = [group for group in fitting if all(is_called(group, axis, entry[axis]) for axis in ("method", "dataset"))]
-    exact = [group for group in same if is_called(group, "model", entry["model"])]
+def answering(printed: Printed, groups: Sequence[Group]) -> tuple[Group | None, str]:
+    """The setting that a printed figure is about, and a remark where another model stands in its place."""
+    fitting = [group for group in groups if has(group, printed.settings)]
+    same = [group for group in fitting if all(is_called(group, axis, printed) for axis in ("method", "dataset"))]
+    exact = [group for group in same if is_called(group, "model", printed)]
     if exact:
-        return exact[0], in_place(exact[0], entry)
+        return exact[0], in_place(exact[0], printed)
     models = {group.model for group in same}
     if len(models) == 1:
-        return same[0], f"measured with {models.pop()} in place of {entry['model']}"
+        return same[0], f"measured with {models.pop()} in place of {printed.names['model']}"
     return None, ""
 
 
-def is_called(group: Group, axis: str, name: Any) -> bool:
+def own_names(group: Group) -> dict[str, str]:
+    return {"dataset": group.dataset, "model": group.model, "method": group.method}
+
+
+def is_called(group: Group, axis: str, printed: Printed) -> bool:
     """By its own name, or by that of the paper's entry that it stands for in a smaller grid."""
-    cell = group.runs[0].result.get("cell") or {}
-    return name in (getattr(group, axis), cell.get(axis), (cell.get("stands_for") or {}).get(axis))
+    cell = group.runs[0].run.result.cell
+    known = {own_names(group)[axis]}
+    if cell is not None:
+        known |= {str(getattr(cell, axis)), cell.stands_for.get(axis, "")}
+    return printed.names[axis] in known
 
 
-def in_place(group: Group, entry: Mapping[str, Any]) -> str:
+def in_place(group: Group, printed: Printed) -> str:
     """What stands for something else of the paper."""
-    stands_for = (group.runs[0].result.get("cell") or {}).get("stands_for") or {}
-    others = [axis for axis in ("dataset", "model", "method") if stands_for.get(axis) == entry[axis]]
-    said = [
-        f"{getattr(group, axis)} in place of {entry[axis]}" for axis in others if getattr(group, axis) != entry[axis]
+    cell = group.runs[0].run.result.cell
+    stands_for = cell.stands_for if cell is not None else {}
+    found = [
+        f"{own} in place of {printed.names[axis]}"
+        for axis, own in own_names(group).items()
+        if stands_for.get(axis) == printed.names[axis] != own
     ]
-    return f"measured with {' and '.join(said)}" if said else ""
+    return f"measured with {' and '.join(found)}" if found else ""
 
 
 def has(group: Group, settings: Mapping[str, Any]) -> bool:
     """Whether the setting has these values, by the whole path or its last word."""
-    known = dict(leaves(group.runs[0].config))
-    return all(any(named(path, key) and equal(have, value) for path, have in known.items())
-               for key, value in settings.items())  # fmt: skip
-
-
-def named(path: str, key: str) -> bool:
-    return path == key or path.rpartition(".")[2] == key
+    known = group.runs[0].run.settings
+    return all(
+        any(key in (path, path.rpartition(".")[2]) and equal(have, value) for path, have in known.items())
+        for key, value in settings.items()
+    )
 
 
 def equal(have: Any, want: Any) -> bool:
     """Equal; a number and a list of it alone are too."""
-    if isinstance(have, list) and not isinstance(want, list):
+    if isinstance(have, list | tuple) and not isinstance(want, list):
         return bool(have) and all(item == want for item in have)
     return bool(have == want)
 
@@ -125,35 +176,34 @@ def measured(group: Group, metric: str) -> Cell | None:
     """The figure that a metric's name means."""
     metric = OTHER_NAMES.get(metric, metric)
     own = group.columns.get("own")
-    split = own.figure.label.partition(", ")[2] if own else ""
+    split = own.quantity.label.partition(", ")[2] if own else ""
     for key in (f"clean/{split}/{metric}", metric):
         if key in group.cells:
             return group.cells[key]
     return group.columns.get(metric) or group.columns.get(f"attack {metric}")
 
 
-def said(cell: Cell, value: float) -> tuple[str, str]:
-    """How far the printed figure is from ours, and whether our interval allows for it."""
-    low, high = cell.interval
-    seeds = len(cell.values)
+def judged(cell: Cell | None, value: float) -> tuple[str, Kind]:
+    """How far the printed figure is from ours, and whether our interval includes it."""
+    if cell is None:
+        return "not measured", "missing"
+    seeds, ours = len(cell.figures), cell.figure
     basis = f"95% interval over {seeds} seeds" if seeds > 1 else "95% interval of one seed"
-    if low is None or high is None:
-        return "one seed and no interval: cannot say", "unknown"
-    if low <= value <= high:
+    if not ours.bounded:
+        return f"no {basis}: cannot decide", "unknown"
+    if ours.low <= value <= ours.high:
         return f"agrees: within our {basis}", "agrees"
-    side = "below" if cell.mean < value else "above"
-    return f"differs: ours is {side} it, beyond our {basis}", "differs"
+    side = "below" if ours.value < value else "above"
+    return f"differs: ours is {side} it, outside our {basis}", "differs"
 
 
-def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+def verdict(rows: Sequence[Row]) -> str:
     """One sentence over a whole table."""
-    counts = {kind: sum(row["kind"] == kind for row in rows) for kind in ("agrees", "differs", "unknown", "missing")}
+    counts = {kind: sum(row.kind == kind for row in rows) for kind in ("agrees", "differs", "unknown", "missing")}
     parts = [f"Of {len(rows)} printed figures, within our 95% interval: {counts['agrees']}"]
-    parts += [f"beyond it: {counts['differs']}"]
+    parts += [f"outside it: {counts['differs']}"]
     parts += [f"undecided: {counts['unknown']}"] * bool(counts["unknown"])
     parts += [f"not measured: {counts['missing']}"] * bool(counts["missing"])
-    others = sum("in place of" in row["remark"] for row in rows)
-    parts += [f"with another model or data set than the paper's, so that agreement means little: {others}"] * bool(
-        others
-    )
-    return "; ".join(parts) + "."
+    others = sum("in place of" in row.remark for row in rows)
+    note = "with another model or data set than the paper's, so that agreement means little"
+    return "; ".join(parts + [f"{note}: {others}"] * bool(others)) + "."

@@ -1,13 +1,16 @@
 """How the figures were made: commands, configurations, seeds, machines and versions."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from uegr.report.groups import Group
 from uegr.report.reading import Run
+from uegr.result import Config
 
 try:
     from yaml import CSafeDumper as Dumper
@@ -15,32 +18,42 @@ except ImportError:  # a PyYAML without libyaml
     from yaml import SafeDumper as Dumper  # type: ignore[assignment]
 
 
-def machines(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Each machine with its versions, and how many of the runs it made."""
-    found: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        machine = {str(key): value for key, value in (run.result.get("machine") or {}).items()}
-        entry = found.setdefault(json.dumps(machine, sort_keys=True, default=str), {"machine": machine, "runs": 0})
-        entry["runs"] += 1
-    return sorted(found.values(), key=lambda entry: -entry["runs"])
+@dataclass(frozen=True)
+class Place:
+    """A machine with its versions, and how many runs were made there."""
+
+    facts: dict[str, Any]
+    runs: int
 
 
-def recipes(groups: Sequence[Group]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Recipe:
+    """How one setting was made."""
+
+    group: Group
+    config: str  # YAML, without the seed
+    commands: list[tuple[int, str, str]]  # seed, name and command of every run
+
+
+def machines(runs: Sequence[Run]) -> list[Place]:
+    """Each machine with its versions, the one with the most runs first."""
+    facts = [run.result.machine.model_dump() | run.result.versions for run in runs]
+    counts = Counter(json.dumps(one) for one in facts)
+    return [Place(json.loads(text), count) for text, count in counts.most_common()]
+
+
+def recipes(groups: Sequence[Group]) -> list[Recipe]:
     """For each setting its configuration without the seed, and the command of every run."""
-    return [
-        {
-            "group": group,
-            "config": configuration(group.runs[0]),
-            "commands": [(run.seed, run.name, str(run.result.get("command", ""))) for run in group.runs],
-        }
-        for group in groups
-    ]
+    found = []
+    for group in groups:
+        commands = [(run.seed, run.run.name, run.run.result.command) for run in group.runs]
+        found.append(Recipe(group, configuration(group.runs[0].config), commands))
+    return found
 
 
-def configuration(run: Run) -> str:
+def configuration(config: Config) -> str:
     """As YAML."""
-    plain = {key: value for key, value in run.config.items() if key != "seed"}
-    return yaml.dump(plain, Dumper=Dumper, sort_keys=False, allow_unicode=True)
+    return yaml.dump(config.model_dump(exclude={"seed"}), Dumper=Dumper, sort_keys=False, allow_unicode=True)
 
 
 def summary(groups: Sequence[Group]) -> str:
@@ -52,11 +65,12 @@ def summary(groups: Sequence[Group]) -> str:
     if not groups:
         return "No finished run yet."
     counts = {
-        "run": sum(len(group.runs) for group in groups),
+        "run": len({id(run.run) for group in groups for run in group.runs}),
         "method": len({group.method for group in groups}),
         "data set": len({group.dataset for group in groups}),
         "model": len({group.model for group in groups}),
     }
     seeds = sorted({len(group.seeds) for group in groups})
     each = f"{seeds[0]} to {seeds[-1]} seeds" if len(seeds) > 1 else f"{seeds[0]} seed{'s' * (seeds[0] != 1)}"
-    return ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items()) + f"; {each} a setting."
+    listed = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in counts.items())
+    return f"{listed}; {each} per setting."

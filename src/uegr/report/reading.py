@@ -1,18 +1,26 @@
-"""Find runs and grids below some folders and read them; what is unfinished or broken is listed, never fatal."""
+"""Find runs and grids below some folders and read them; what is unfinished or broken is listed, never fatal.
+
+The unit of every figure is one task of one run (`TaskRun`). Most runs have one task.
+"""
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from uegr.errors import InputError
-from uegr.report.figures import Figure, figures_of
+from uegr.report.figures import Entries, figures_of
+from uegr.report.settings import leaves
+from uegr.result import NAME as RESULT
+from uegr.result import Config, Evaluation, Result, Task, read
+from uegr.statistics import check_perspectives
 
-RESULT, CONFIG, GRID, FAILURE, CELLS = "result.json", "config.yaml", "grid.yaml", "failure.json", "cells"
+CONFIG, GRID, FAILURE, CELLS = "config.yaml", "grid.yaml", "failure.json", "cells"
 
 
 @dataclass(frozen=True)
@@ -27,25 +35,54 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished run: what its result.json says, taken apart."""
+    """A finished run and where it is from."""
 
     name: str
-    folder: Path | None
-    result: Mapping[str, Any]
-    figures: dict[str, Figure]
+    result: Result
+    folder: Path | None = None
     grids: tuple[Grid, ...] = ()
 
     @property
-    def config(self) -> Mapping[str, Any]:
-        return self.result["config"]  # type: ignore[no-any-return]
+    def config(self) -> Config:
+        return self.result.config
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Every setting by its path."""
+        return dict(leaves(self.config.model_dump()))
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRun:
+    """One task of one run."""
+
+    run: Run
+    name: str
 
     @property
-    def evaluation(self) -> Mapping[str, Any]:
-        return self.result.get("evaluation") or {}
+    def task(self) -> Task:
+        return self.run.result.tasks[self.name]
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        return self.task.evaluation
+
+    @property
+    def config(self) -> Config:
+        return self.run.config
 
     @property
     def seed(self) -> int:
-        return int(self.config.get("seed", 0))
+        return self.config.seed
+
+    @cached_property
+    def figures(self) -> Entries:
+        return figures_of(self.task)
+
+
+def tasks_of(runs: Iterable[Run]) -> list[TaskRun]:
+    """Every task of every run."""
+    return [TaskRun(run, name) for run in runs for name in run.result.tasks]
 
 
 @dataclass(frozen=True)
@@ -71,7 +108,7 @@ def collect(paths: Iterable[Path]) -> Collection:
     found, seen = Collection(), set()
     for path in paths:
         if not path.is_dir():
-            raise InputError(f"expected folders of runs, got {path}, which is {'a file' if path.exists() else 'not'}")
+            raise InputError(f"expected folders of runs, got {path}: {'a file' if path.exists() else 'no such folder'}")
         for folder, grid in run_folders(path, found):
             identity = os.path.realpath(folder)
             if identity not in seen:
@@ -81,7 +118,7 @@ def collect(paths: Iterable[Path]) -> Collection:
 
 
 def run_folders(top: Path, found: Collection) -> Iterator[tuple[Path, Grid | None]]:
-    """Each folder that a run has begun in, with the grid that it is a cell of; runs are not searched for others."""
+    """Each folder in which a run was started, with the grid that it is a cell of; runs are not searched for others."""
     waiting: list[tuple[Path, Grid | None]] = [(top, grid_above(top))]
     while waiting:
         folder, grid = waiting.pop()
@@ -91,7 +128,7 @@ def run_folders(top: Path, found: Collection) -> Iterator[tuple[Path, Grid | Non
             found.left.append(Left(str(folder), "unreadable", error.strerror or str(error)))
             continue
         names = {entry.name for entry in entries}
-        if RESULT in names or (grid and FAILURE in names) or (CONFIG in names and begun(folder / CONFIG)):
+        if RESULT in names or (grid and FAILURE in names) or (CONFIG in names and started(folder / CONFIG)):
             yield folder, grid
             continue
         grid = read_grid(folder, found) if GRID in names else grid
@@ -107,8 +144,8 @@ def grid_above(folder: Path) -> Grid | None:
     return None
 
 
-def begun(path: Path) -> bool:
-    """Whether a config.yaml is a run's of this tool: other tools have such files too."""
+def started(path: Path) -> bool:
+    """Whether a config.yaml belongs to a run of this tool: other tools have such files too."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -130,19 +167,28 @@ def read_grid(folder: Path, found: Collection) -> Grid | None:
 
 
 def take(folder: Path, grid: Grid | None, top: Path, found: Collection) -> None:
-    """Add a run, or say why not."""
+    """Add a run, or the reason why it is left out."""
     name = str(folder.relative_to(top)) if folder != top else folder.name or str(folder.resolve())
-    if not (folder / RESULT).is_file():
+    path = folder / RESULT
+    if not path.is_file():
         found.left.append(unfinished(name, folder))
         return
     try:
-        found.runs.append(as_run(name, json.loads((folder / RESULT).read_text(encoding="utf-8")), folder, grid))
-    except (OSError, ValueError) as error:
-        found.left.append(Left(name, "broken", " ".join(str(error).split())))
+        found.runs.append(Run(name, checked(read(path)), folder, (grid,) if grid else ()))
+    except InputError as error:
+        found.left.append(Left(name, "broken", " ".join(str(error).replace(str(path), RESULT).split())))
+
+
+def checked(result: Result) -> Result:
+    """The result, if its perspectives are what the relative improvement is made of."""
+    for task in result.tasks.values():
+        if task.evaluation is not None:
+            check_perspectives(task.evaluation.perspectives)
+    return result
 
 
 def unfinished(name: str, folder: Path) -> Left:
-    """A run without a result: it goes on, was interrupted, or has failed."""
+    """A run without a result: it is still running, was interrupted, or has failed."""
     try:
         error = json.loads((folder / FAILURE).read_text(encoding="utf-8"))["error"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -150,24 +196,11 @@ def unfinished(name: str, folder: Path) -> Left:
     return Left(name, "failed", " ".join(str(error).split()))
 
 
-def as_run(name: str, result: Any, folder: Path | None = None, grid: Grid | None = None) -> Run:
-    """A result.json taken apart; a ValueError says what is wrong with it."""
-    try:
-        for section in ("method", "model", "dataset"):
-            if not isinstance(result["config"][section]["name"], str):
-                raise TypeError(f"the name of the {section} is no text")
-        int(result["config"].get("seed", 0))
-        return Run(name, folder, result, figures_of(result), (grid,) if grid else ())
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        missing = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"expected the {RESULT} of a run, got another: {missing}") from error
-
-
 def without_repeats(found: Collection) -> Collection:
-    """The same configuration with the same seed counts once, or n would say more than there is: the newest stays."""
+    """The same configuration with the same seed counts once, or n would be too large: the newest stays."""
     kept: dict[str, Run] = {}
     for run in found.runs:
-        identity = json.dumps(run.config, sort_keys=True, default=str)
+        identity = json.dumps(run.config.model_dump(), sort_keys=True, default=str)
         other = kept.setdefault(identity, run)
         if other is not run:
             older, newer = sorted((other, run), key=written)

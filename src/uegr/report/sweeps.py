@@ -5,24 +5,12 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from uegr.report import plots
+from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.figures import number
-from uegr.report.groups import Block, Group, short, spoken
-from uegr.report.plots import (
-    Panel,
-    Section,
-    Style,
-    axis,
-    bars,
-    by_block,
-    finished,
-    heading,
-    robustness,
-    safe,
-    spelt,
-    trace,
-)
-from uegr.report.statistics import Cell
+from uegr.report.groups import Block, Group, by_block, heading
+from uegr.report.settings import short, spoken
 from uegr.report.tables import distinct
 
 SIZES = ("dataset.train_size", "dataset.train_fraction")
@@ -31,11 +19,11 @@ MOST_PAIRS = 3
 
 def measured_keys(groups: Sequence[Group]) -> list[str]:
     """What is drawn of a sweep: the own test, and robustness."""
-    hard = robustness(groups)
+    hard = plots.robustness(groups)
     return [key for key in ("own", hard) if key and any(key in group.columns for group in groups)]
 
 
-def training_size(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+def training_size(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> plots.Section | None:
     """Figures against the number of training rows, all methods of a data set and model together."""
     panels = []
     for block, some in by_block(groups).items():
@@ -44,30 +32,28 @@ def training_size(groups: Sequence[Group], looks: Mapping[str, Style]) -> Sectio
             methods = distinct(group.method for group in sized)
             traces = [size_trace([group for group in sized if group.method == m], looks[m], key) for m in methods]
             ticks = sorted({rows_of(group) for group in sized})
-            x = axis("training rows", type="log", tickvals=ticks, ticktext=[f"{rows:,.0f}" for rows in ticks])
-            layout = {"xaxis": x, "yaxis": axis(unit(sized, key))}
+            x = plots.axis("training rows", type="log", tickvals=ticks, ticktext=[f"{rows:,.0f}" for rows in ticks])
+            layout = {"xaxis": x, "yaxis": plots.axis(unit(sized, key))}
             title = f"{heading(block)}: {name_of(key)}"
-            panels.append(Panel(title, [one for one in traces if one], layout, groups=sized))
+            panels.append(plots.Panel(title, [one for one in traces if one], layout, groups=sized))
     caption = "Figures against the number of rows that were trained on, on a logarithmic scale. {whiskers}"
-    return finished("sizes", "Training size", caption, panels)
+    return plots.finished("sizes", "Training size", caption, panels)
 
 
 def rows_of(group: Group) -> float:
-    """Training rows, as counted in training."""
-    counts = [run.result.get("training", {}).get("rows") for run in group.runs]
-    known = [float(count) for count in counts if isinstance(count, int | float) and count > 0]
-    return fmean(known) if known else 0.0
+    """The rows of the task that were trained on, mean over seeds."""
+    return fmean(run.task.rows for run in group.runs)
 
 
-def size_trace(groups: Sequence[Group], style: Style, key: str) -> dict[str, Any] | None:
+def size_trace(groups: Sequence[Group], style: plots.Style, key: str) -> dict[str, Any] | None:
     some = sorted((group for group in groups if key in group.columns), key=rows_of)
     if not some:
         return None
     cells = [group.columns[key] for group in some]
-    texts = [f"{group.method}, {rows_of(group):,.0f} rows: {spelt(group.columns[key])}" for group in some]
+    texts = [f"{group.method}, {rows_of(group):,.0f} rows: {plots.spelt(group.columns[key])}" for group in some]
     x = [rows_of(group) for group in some]
     y = [100 * cell.mean for cell in cells]
-    return trace(some[0], style, x, y, texts, error_y=bars(cells), name=safe(some[0].method))
+    return plots.trace(some[0], style, x, y, texts, error_y=plots.bars(cells), name=plots.safe(some[0].method))
 
 
 def name_of(key: str) -> str:
@@ -76,7 +62,7 @@ def name_of(key: str) -> str:
 
 def unit(groups: Sequence[Group], key: str) -> str:
     cell = next(group.columns[key] for group in groups if key in group.columns)
-    return f"{cell.figure.label}, %" if cell.figure.share else cell.figure.label
+    return f"{cell.quantity.label}, %" if cell.quantity.share else cell.quantity.label
 
 
 def by_method(groups: Sequence[Group]) -> dict[tuple[Block, str], list[Group]]:
@@ -87,7 +73,7 @@ def by_method(groups: Sequence[Group]) -> dict[tuple[Block, str], list[Group]]:
 
 
 def coordinates(group: Group) -> dict[str, float]:
-    """The varied numbers of a setting; a pair of unlike rates is two of them, like ones are one."""
+    """The varied numbers of a setting; two different rates are two of them, equal ones are one."""
     found: dict[str, float] = {}
     for path, value in group.options:
         values = value if isinstance(value, list | tuple) else [value]
@@ -101,7 +87,7 @@ def coordinates(group: Group) -> dict[str, float]:
 
 
 def places_of(groups: Sequence[Group]) -> list[dict[str, float]]:
-    """Coordinates; where some setting has two unlike rates, a single rate stands for both."""
+    """Coordinates; where some setting has two different rates, a single rate stands for both."""
     found = [coordinates(group) for group in groups]
     split = {name.removesuffix(".first") for one in found for name in one if name.endswith(".first")}
     for one in found:
@@ -123,7 +109,7 @@ def axis_name(path: str) -> str:
     return {"submodels": "submodels (K)"}.get(short(path), short(path))
 
 
-def sweeps(groups: Sequence[Group], looks: Mapping[str, Style]) -> list[Section]:
+def sweeps(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:
     """A section of lines (one varied number) and one of heat maps (two)."""
     lines, maps = [], []
     for (block, method), some in by_method(groups).items():
@@ -134,11 +120,11 @@ def sweeps(groups: Sequence[Group], looks: Mapping[str, Style]) -> list[Section]
             lines += line_panels(block, some, [one.get(names[0]) for one in places], names[0], looks[method])
         for pair in pairs(names):
             maps += heat_maps(block, some, places, pair, names)
-    caption = "Means over seeds, in percent. Each map has a scale of its own; darker is more. That one cell is above "
-    caption += "its neighbours has not been tested."
+    caption = "Means over seeds, in percent. Each map has its own scale; darker is more. Whether one cell is above "
+    caption += "its neighbours was not tested."
     found = [
-        finished("options", "One option varied", "All else equal. {whiskers}", lines),
-        finished("maps", "Two options varied", caption, maps),
+        plots.finished("options", "One option varied", "All else equal. {whiskers}", lines),
+        plots.finished("maps", "Two options varied", caption, maps),
     ]
     return [section for section in found if section is not None]
 
@@ -148,8 +134,8 @@ def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def line_panels(
-    block: Block, groups: Sequence[Group], places: Sequence[float | None], name: str, style: Style
-) -> list[Panel]:
+    block: Block, groups: Sequence[Group], places: Sequence[float | None], name: str, style: plots.Style
+) -> list[plots.Panel]:
     """A figure against the one number that varies."""
     panels = []
     for key in measured_keys(groups):
@@ -157,12 +143,14 @@ def line_panels(
         cells = [groups[i].columns[key] for _, i in some]
         if len(some) < 2:
             continue
-        texts = [f"{groups[i].label}: {spelt(groups[i].columns[key])}" for _, i in some]
-        drawn = trace(groups[0], style, [p for p, _ in some], [100 * c.mean for c in cells], texts, error_y=bars(cells))
-        x = axis(axis_name(name), tickvals=[p for p, _ in some]) if len(some) < 9 else axis(axis_name(name))
+        texts = [f"{groups[i].label}: {plots.spelt(groups[i].columns[key])}" for _, i in some]
+        drawn = plots.trace(
+            groups[0], style, [p for p, _ in some], [100 * c.mean for c in cells], texts, error_y=plots.bars(cells)
+        )
+        x = plots.axis(axis_name(name), tickvals=[p for p, _ in some]) if len(some) < 9 else plots.axis(axis_name(name))
         title = f"{heading(block)} · {groups[0].method}: {name_of(key)}"
-        layout = {"xaxis": x, "yaxis": axis(unit(groups, key))}
-        panels.append(Panel(title, [drawn], layout, 300, [groups[i] for _, i in some]))
+        layout = {"xaxis": x, "yaxis": plots.axis(unit(groups, key))}
+        panels.append(plots.Panel(title, [drawn], layout, 300, [groups[i] for _, i in some]))
     return panels
 
 
@@ -172,8 +160,8 @@ def heat_maps(
     places: Sequence[Mapping[str, float]],
     pair: tuple[str, str],
     names: Sequence[str],
-) -> list[Panel]:
-    """A figure over two numbers; further ones stay at their most frequent values, and the heading says so."""
+) -> list[plots.Panel]:
+    """A figure over two numbers; others stay at their most frequent values, which the heading names."""
     fixed = {n: Counter(one[n] for one in places if n in one).most_common(1)[0][0] for n in names if n not in pair}
     inside = [
         (group, place) for group, place in zip(groups, places, strict=True)
@@ -189,10 +177,10 @@ def heat_maps(
     return panels
 
 
-def heat_map(title: str, cells: Mapping[tuple[float, float], Cell], pair: tuple[str, str]) -> Panel:
+def heat_map(title: str, cells: Mapping[tuple[float, float], Cell], pair: tuple[str, str]) -> plots.Panel:
     columns, rows = sorted({x for x, _ in cells}), sorted({y for _, y in cells})
     values = [[100 * cells[x, y].mean if (x, y) in cells else None for x in columns] for y in rows]
-    texts = [[safe(spelt(cells[x, y])) if (x, y) in cells else "" for x in columns] for y in rows]
+    texts = [[plots.safe(plots.spelt(cells[x, y])) if (x, y) in cells else "" for x in columns] for y in rows]
     drawn = {
         "type": "heatmap",
         "x": [f"{x:g}" for x in columns],
@@ -206,5 +194,8 @@ def heat_map(title: str, cells: Mapping[tuple[float, float], Cell], pair: tuple[
         "xgap": 2,
         "ygap": 2,
     }
-    layout = {"xaxis": axis(axis_name(pair[0]), type="category"), "yaxis": axis(axis_name(pair[1]), type="category")}
-    return Panel(title, [drawn], layout, max(220, 120 + 44 * len(rows)))
+    layout = {
+        "xaxis": plots.axis(axis_name(pair[0]), type="category"),
+        "yaxis": plots.axis(axis_name(pair[1]), type="category"),
+    }
+    return plots.Panel(title, [drawn], layout, max(220, 120 + 44 * len(rows)))

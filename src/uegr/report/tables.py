@@ -1,56 +1,67 @@
-"""Settings as tables: the leaderboard, one line a method over all data, and every figure."""
+"""Settings as tables: the leaderboard, one line per method over all data, and every figure."""
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
-from uegr.report.columns import titles
-from uegr.report.figures import Figure
-from uegr.report.groups import BASELINE, Block, Group
-from uegr.report.statistics import Cell
+from uegr.report.cells import Cell
+from uegr.report.columns import Column, titles
+from uegr.report.groups import BASELINE, Group, by_block, heading
 
 MARKS = {("better", "seeds"): "▲", ("worse", "seeds"): "▼", ("better", "rows"): "△", ("worse", "rows"): "▽"}
 
 
-def shown(value: float | None, figure: Figure, sign: bool = False) -> str:
-    """A figure's value as text, shares in percent; `sign` for differences.
+def shown(value: float | None, cell: Cell, sign: bool = False) -> str:
+    """A value of a cell's kind as text, shares in percent; `sign` for differences.
 
-    >>> shown(0.8125, Figure("", "", "accuracy", 0.8125)), shown(-0.02, Figure("", "", "brier", 0.1), sign=True)
+    >>> from uegr.report.figures import Quantity, bare
+    >>> accuracy, brier = (Cell(Quantity("", "", name), {0: bare(0.8, 10)}) for name in ("accuracy", "brier"))
+    >>> shown(0.8125, accuracy), shown(-0.02, brier, sign=True)
     ('81.2', '−0.020')
     """
-    if value is None:
+    if value is None or math.isnan(value):
         return "-"
-    scaled, places = (100 * value, 1) if figure.share else (value, 3 if abs(figure.value) < 10 else 1)
+    scaled, places = (100 * value, 1) if cell.quantity.share else (value, 3 if abs(cell.mean) < 10 else 1)
     rounded = round(scaled, places) + 0.0  # no -0.0
     return f"{rounded:{'+' if sign and rounded else ''},.{places}f}".replace("-", "−")
 
 
-def view(cell: Cell | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class View:
     """What the page shows of a cell: the mean, its spread or interval, the mark, and the explanation."""
+
+    text: str = ""
+    spread: str = ""
+    mark: str = ""
+    kind: str = ""
+    title: str = ""
+    value: float | None = None
+
+
+def view(cell: Cell | None) -> View:
+    """A cell as texts; empty where there is none."""
     if cell is None:
-        return {"text": "", "spread": "", "mark": "", "kind": "", "title": "", "value": None}
-    low, high = cell.interval
-    spread = f"± {shown(cell.deviation, cell.figure)}" if cell.deviation is not None else ""
-    if not spread and low is not None and high is not None:
-        spread = f"{shown(low, cell.figure)}–{shown(high, cell.figure)}"
-    return {
-        "text": shown(cell.mean, cell.figure),
-        "spread": spread,
-        "mark": MARKS.get((cell.mark, cell.test), ""),
-        "kind": cell.mark,
-        "title": explained(cell),
-        "value": cell.mean,
-    }
+        return View()
+    mark = MARKS.get((cell.mark, cell.test), "")
+    return View(shown(cell.mean, cell), spread(cell), mark, cell.mark, explained(cell), cell.mean)
+
+
+def spread(cell: Cell) -> str:
+    """The deviation over seeds, or the interval of a single one."""
+    if cell.deviation is not None:
+        return f"± {shown(cell.deviation, cell)}"
+    return f"{shown(cell.figure.low, cell)}–{shown(cell.figure.high, cell)}" if cell.figure.bounded else ""
 
 
 def explained(cell: Cell) -> str:
     """The comparison in words."""
-    parts = [cell.figure.label, f"{len(cell.values)} seed{'s' * (len(cell.values) > 1)}"]
-    if cell.figure.n:
-        parts.append(f"{cell.figure.n:,} rows")
+    parts = [cell.quantity.label, f"{len(cell.figures)} seed{'s' * (len(cell.figures) > 1)}"]
+    if cell.rows:
+        parts.append(f"{cell.rows:,} rows")
     if cell.difference is not None:
-        unit = " points" if cell.figure.share else ""
-        parts.append(f"{shown(cell.difference, cell.figure, sign=True)}{unit} to {BASELINE}")
+        unit = " points" if cell.quantity.share else ""
+        parts.append(f"{shown(cell.difference, cell, sign=True)}{unit} to {BASELINE}")
     if cell.adjusted is not None:
         parts.append(f"p {probability(cell.p)}, adjusted {probability(cell.adjusted)}")
     elif cell.test == "rows":
@@ -67,75 +78,127 @@ def probability(p: float | None) -> str:
     return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def leaderboard(groups: Sequence[Group]) -> dict[str, Any]:
-    """A row a setting."""
+@dataclass(frozen=True)
+class BoardRow:
+    """One setting of the leaderboard."""
+
+    group: Group
+    metric: str
+    cells: list[View]
+    seconds: float  # of training, mean over seeds
+
+
+@dataclass(frozen=True)
+class Board:
+    """The leaderboard, and what its filters offer."""
+
+    columns: list[Column]
+    rows: list[BoardRow]
+    datasets: list[str]
+    models: list[str]
+    methods: list[str]
+
+
+def leaderboard(groups: Sequence[Group]) -> Board:
+    """A row per setting."""
     columns = titles(key for group in groups for key in group.columns)
-    return {
-        "columns": columns,
-        "rows": [board_row(group, [column.key for column in columns]) for group in groups],
-        "datasets": distinct(group.dataset for group in groups),
-        "models": distinct(group.model for group in groups),
-        "methods": distinct(group.method for group in groups),
-        "settings": any(group.settings for group in groups),
-    }
+    return Board(
+        columns,
+        [board_row(group, [column.key for column in columns]) for group in groups],
+        distinct(group.dataset for group in groups),
+        distinct(group.model for group in groups),
+        distinct(group.method for group in groups),
+    )
 
 
 def distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def board_row(group: Group, keys: Sequence[str]) -> dict[str, Any]:
-    seconds = [run.result.get("training", {}).get("seconds") for run in group.runs]
-    known = [value for value in seconds if isinstance(value, int | float)]
+def board_row(group: Group, keys: Sequence[str]) -> BoardRow:
     own = group.columns.get("own")
-    return {
-        "group": group,
-        "metric": own.figure.label if own else "",
-        "cells": [view(group.columns.get(key)) for key in keys],
-        "seconds": fmean(known) if known else None,
-    }
+    cells = [view(group.columns.get(key)) for key in keys]
+    seconds = fmean(run.run.result.training.seconds for run in group.runs)
+    return BoardRow(group, own.quantity.label if own else "", cells, seconds)
 
 
-def glance(groups: Sequence[Group]) -> dict[str, Any] | None:
-    """A line a method: over all data sets and models, how far from vanilla, how often shown better, how often worse."""
+@dataclass(frozen=True)
+class Tally:
+    """Over data sets, models and settings: the mean difference, and how often a difference is shown."""
+
+    difference: str
+    better: int
+    worse: int
+    of: int
+
+
+@dataclass(frozen=True)
+class GlanceRow:
+    """A method against the baseline."""
+
+    method: str
+    cells: list[Tally | None]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """One line per method."""
+
+    columns: list[Column]
+    rows: list[GlanceRow]
+
+
+def glance(groups: Sequence[Group]) -> Glance | None:
+    """Per method, over all data sets and models: how far from vanilla, how often shown better, how often worse."""
     compared = [group for group in groups if group.baseline]
     columns = [c for c in titles(k for g in compared for k in g.columns) if c.key != "improvement"]
     rows = [
-        {"method": method, "cells": [tally([g for g in compared if g.method == method], c.key) for c in columns]}
+        GlanceRow(method, [tally([g for g in compared if g.method == method], c.key) for c in columns])
         for method in distinct(group.method for group in compared)
     ]
-    return {"columns": columns, "rows": rows} if len(compared) > 1 else None
+    return Glance(columns, rows) if len(compared) > 1 else None
 
 
-def tally(groups: Sequence[Group], key: str) -> dict[str, Any] | None:
+def tally(groups: Sequence[Group], key: str) -> Tally | None:
     cells = [group.columns[key] for group in groups if key in group.columns]
     differences = [cell.difference for cell in cells if cell.difference is not None]
     if not differences:
         return None
     marks = [cell.mark for cell in cells]
-    return {
-        "difference": shown(fmean(differences), cells[0].figure, sign=True),
-        "better": marks.count("better"),
-        "worse": marks.count("worse"),
-        "of": len(differences),
-    }
+    difference = shown(fmean(differences), cells[0], sign=True)
+    return Tally(difference, marks.count("better"), marks.count("worse"), len(differences))
 
 
-def every_figure(groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """For each data set and model: figures down, settings across."""
-    blocks: dict[Block, list[Group]] = {}
-    for group in groups:
-        blocks.setdefault(group.block, []).append(group)
-    return [block_table(block, some) for block, some in blocks.items()]
+@dataclass(frozen=True)
+class FigureRow:
+    """One figure of all settings."""
+
+    label: str
+    rows: int
+    cells: list[View]
 
 
-def block_table(block: Block, groups: Sequence[Group]) -> dict[str, Any]:
-    figures = {key: cell.figure for group in groups for key, cell in group.cells.items()}
+@dataclass(frozen=True)
+class FigureTable:
+    """Figures down, settings across."""
+
+    title: str
+    groups: Sequence[Group]
+    rows: list[FigureRow]
+
+
+def every_figure(groups: Sequence[Group]) -> list[FigureTable]:
+    """A table for each data set and model."""
+    return [block_table(heading(block), some) for block, some in by_block(groups).items()]
+
+
+def block_table(title: str, groups: Sequence[Group]) -> FigureTable:
+    first = {key: cell for group in groups for key, cell in group.cells.items()}
     rows = [
-        {"label": figure.label, "n": figure.n, "cells": [view(group.cells.get(key)) for group in groups]}
-        for key, figure in figures.items()
+        FigureRow(cell.quantity.label, cell.rows, [view(group.cells.get(key)) for group in groups])
+        for key, cell in first.items()
     ]
-    return {"dataset": block[0], "model": block[1], "groups": groups, "rows": rows}
+    return FigureTable(title, groups, rows)
 
 
 def evidence(groups: Sequence[Group]) -> set[str]:

@@ -1,22 +1,23 @@
-"""Build again when a result changes, by looking at the files' times every few seconds."""
+"""Build again when a result changes: the times of the files are checked every few seconds."""
 
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from uegr.report.reading import CONFIG, FAILURE, GRID, RESULT
+from uegr.report.reading import CONFIG, FAILURE, GRID
+from uegr.result import NAME as RESULT
 
 Stamp = frozenset[tuple[str, int, int]]
 
 
 def stamp(paths: Iterable[Path]) -> Stamp:
-    """What was last written where: changes if and only if a page made anew could differ."""
+    """What was last written where: it changes if and only if a new page could differ."""
     return frozenset(entry for path in paths for entry in written(path))
 
 
 def written(folder: Path | str) -> Iterator[tuple[str, int, int]]:
-    """(path, time, size) of the files below a folder that a report reads; a file may vanish meanwhile."""
+    """(path, time, size) of the files below a folder that a report reads; a file may disappear meanwhile."""
     try:
         entries = list(os.scandir(folder))
     except OSError:

@@ -1,0 +1,67 @@
+"""Means over seeds and marks: scipy's numbers, no mark without a test."""
+
+import math
+
+import pytest
+from scipy.stats import t, ttest_rel
+
+from uegr.report.cells import Cell, compared, marked, over_seeds
+from uegr.report.figures import Entry, Quantity
+from uegr.report.tables import view
+from uegr.statistics import Figure
+
+UNKNOWN = math.nan
+
+
+def cell(*values, metric="accuracy", low=UNKNOWN, high=UNKNOWN, seeds=None):
+    figures = [Figure(value, low, high, 100) for value in values]
+    return Cell(Quantity("k", "label", metric), dict(zip(seeds or range(len(values)), figures, strict=True)))
+
+
+def test_the_paired_test_and_the_interval_are_scipys():
+    ours, base = [0.81, 0.84, 0.80, 0.86], [0.80, 0.80, 0.79, 0.83]
+    found = compared(cell(*ours), cell(*base))
+    assert found.p == pytest.approx(ttest_rel(ours, base).pvalue)
+    assert found.difference == pytest.approx(0.0225)
+    low, high = t.interval(0.95, 3, loc=0.8275, scale=found.deviation / 2)
+    assert (found.figure.low, found.figure.high) == pytest.approx((low, high))
+
+
+def test_only_shared_seeds_are_paired():
+    ours = cell(0.9, 0.8, 0.1, seeds=(0, 1, 5))
+    base = cell(0.7, 0.7, 0.9, seeds=(0, 1, 9))
+    assert compared(ours, base).difference == pytest.approx(0.15)
+
+
+def test_the_same_difference_in_every_seed_is_not_called_certain():
+    """The one answer of uegr.statistics: without spread a t test says nothing."""
+    found = marked([compared(cell(0.9, 0.8, 0.7), cell(0.8, 0.7, 0.6))])[0]
+    assert (found.p, found.adjusted, found.mark) == (None, None, "")
+    assert found.difference == pytest.approx(0.1)
+
+
+def test_marks_need_the_adjusted_p_and_know_which_way_is_better():
+    base = cell(0.10, 0.11, 0.09, 0.10)
+    better = compared(cell(0.20, 0.212, 0.19, 0.20), base)
+    assert [one.mark for one in marked([better])] == ["better"]
+    error = compared(cell(0.20, 0.212, 0.19, 0.20, metric="ece"), base)
+    assert [one.mark for one in marked([error])] == ["worse"]
+    weak = compared(cell(0.11, 0.13, 0.10, 0.115), base)
+    assert weak.p < 0.05
+    assert [one.mark for one in marked([weak] * 5)] == [""] * 5  # five such comparisons, and Holm says no
+
+
+def test_a_single_seed_is_judged_by_its_rows():
+    base = cell(0.70, low=0.66, high=0.74)
+    assert compared(cell(0.80, low=0.76, high=0.84), base).mark == "better"
+    assert compared(cell(0.73, low=0.69, high=0.77), base).mark == ""
+    assert compared(cell(0.80, 0.81), base).test == ""  # many against one is neither
+    assert compared(cell(0.80), base).test == ""  # no interval
+    assert view(compared(cell(0.80, low=0.76, high=0.84), base)).mark == "△"
+
+
+def test_values_that_are_not_numbers_are_left_out_of_the_mean():
+    quantity = Quantity("k", "label", "accuracy")
+    runs = [(seed, {"k": Entry(quantity, Figure(value, 0, 1, 10))}) for seed, value in enumerate((0.5, UNKNOWN, 0.7))]
+    assert list(over_seeds(runs)["k"].figures) == [0, 2]
+    assert over_seeds(runs)["k"].mean == pytest.approx(0.6)

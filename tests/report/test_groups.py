@@ -1,0 +1,79 @@
+"""What is one setting, what it is compared with, and where each task of a run appears."""
+
+import pytest
+
+from tests.report.synthetic_runs import groups_of, result
+from uegr.report.provenance import summary
+from uegr.result import Search
+from uegr.statistics import relative_improvement
+
+
+def test_seeds_are_one_setting_and_options_that_differ_are_several():
+    runs = [result("imdb", "uegr", seed, submodels=count) for seed in (0, 1, 2) for count in (3, 2)]
+    found = groups_of(*runs, result("imdb", "vanilla", 0))
+    assert [(group.label, group.seeds) for group in found] == [
+        ("vanilla", [0]),
+        ("uegr (submodels 2)", [0, 1, 2]),
+        ("uegr (submodels 3)", [0, 1, 2]),
+    ]
+
+
+def test_what_a_search_chose_does_not_split_seeds():
+    runs = [result("imdb", "uegr", seed, epsilon=0.1 * (seed + 1)) for seed in (0, 1)]
+    assert len(groups_of(*runs)) == 2
+    search = Search(chosen={"method.epsilon": 0.1}, score=0.9, split="validation", asked={}, trials=[])
+    searched = [run.model_copy(update={"search": search}) for run in runs]
+    assert [group.seeds for group in groups_of(*searched)] == [[0, 1]]
+
+
+def test_the_baseline_has_the_same_rows_and_if_it_can_the_same_training():
+    sizes = [result("imdb", method, 0, train_size=size) for method in ("vanilla", "uegr") for size in (100, 500)]
+    for group in groups_of(*sizes):
+        if group.method == "uegr":
+            assert group.baseline.options == group.options
+    other = result("imdb", "uegr", 0, epochs=9.0)
+    assert groups_of(result("imdb", "vanilla", 0), other)[1].baseline is not None
+    slow, fast = (result("imdb", "vanilla", 0, epochs=epochs) for epochs in (3.0, 1.0))
+    assert groups_of(slow, fast, other)[2].baseline is None  # which of the two would be a guess
+
+
+def test_files_are_called_by_their_last_part_unless_two_would_be_the_same():
+    near, far, hub = "/home/me/reviews.csv", "/data/reviews.csv", "owner/reviews"
+    assert groups_of(result(near, "vanilla", 0))[0].dataset == "reviews.csv"
+    both = [result(name, "vanilla", 0) for name in (near, far, hub)]
+    assert {group.dataset for group in groups_of(*both)} == {near, far, hub}
+
+
+def test_every_task_of_a_run_is_a_row_of_its_own_data_set():
+    runs = [result("cola,rte", method, seed, model="mtdnn") for method in ("vanilla", "uegr") for seed in (0, 1)]
+    found = groups_of(*runs, result("cola", "vanilla", 0))
+    assert [(group.block, group.method) for group in found] == [
+        (("cola", "minilm"), "vanilla"),
+        (("cola", "mtdnn"), "vanilla"),
+        (("cola", "mtdnn"), "uegr"),
+        (("rte", "mtdnn"), "vanilla"),
+        (("rte", "mtdnn"), "uegr"),
+    ]
+    rte = found[4]
+    assert rte.baseline is found[3]
+    assert rte.columns["own"].figures[1] == runs[3].tasks["rte"].scores["test"]["accuracy"]
+    assert rte.columns["own"].difference is not None
+    assert summary(found) == "5 runs, 2 methods, 2 data sets, 2 models; 1 to 2 seeds per setting."
+
+
+def test_the_same_task_beside_other_tasks_is_another_setting():
+    runs = [result(names, "vanilla", 0, model="mtdnn") for names in ("cola,rte", "cola,rte,sst2")]
+    labels = [group.label for group in groups_of(*runs) if group.dataset == "cola"]
+    assert labels == ["vanilla (trained on cola,rte)", "vanilla (trained on cola,rte,sst2)"]
+    alone = groups_of(*runs, result("cola,rte", "uegr", 0, model="mtdnn"))
+    (uegr,) = (group for group in alone if group.method == "uegr" and group.dataset == "cola")
+    assert uegr.baseline.settings == "trained on cola,rte"
+
+
+def test_the_improvement_is_that_of_the_statistics_seed_by_seed():
+    runs = [result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in (0, 1)]
+    cell = groups_of(*runs)[1].columns["improvement"]
+    ours, base = (runs[place].tasks["imdb"].evaluation.perspectives for place in (3, 1))
+    assert cell.figures[1].value == pytest.approx(relative_improvement(ours, base).value / 100)
+    assert set(cell.figures) == {0, 1}
+    assert groups_of(*runs[:3])[1].columns["improvement"].figures.keys() == {0}
