@@ -13,16 +13,17 @@ from uegr.statistics import Figure
 UNKNOWN = math.nan
 
 
-def cell(*values, metric="accuracy", low=UNKNOWN, high=UNKNOWN, seeds=None):
-    figures = [Figure(value, low, high, 100) for value in values]
+def cell(*values, metric="accuracy", half=0.0, seeds=None):
+    """Figures by seed; `half` is half of the interval over rows."""
+    figures = [Figure(value, value - half, value + half, 100) for value in values]
     return Cell(Quantity("k", "label", metric), dict(zip(seeds or range(len(values)), figures, strict=True)))
 
 
-def test_the_paired_test_and_the_interval_are_scipys():
+def test_where_rows_leave_no_doubt_the_test_and_the_interval_are_scipys():
     ours, base = [0.81, 0.84, 0.80, 0.86], [0.80, 0.80, 0.79, 0.83]
     found = compared(cell(*ours), cell(*base))
     assert found.p == pytest.approx(ttest_rel(ours, base).pvalue)
-    assert found.difference == pytest.approx(0.0225)
+    assert found.difference.value == pytest.approx(0.0225)
     low, high = t.interval(0.95, 3, loc=0.8275, scale=found.deviation / 2)
     assert (found.figure.low, found.figure.high) == pytest.approx((low, high))
 
@@ -30,14 +31,15 @@ def test_the_paired_test_and_the_interval_are_scipys():
 def test_only_shared_seeds_are_paired():
     ours = cell(0.9, 0.8, 0.1, seeds=(0, 1, 5))
     base = cell(0.7, 0.7, 0.9, seeds=(0, 1, 9))
-    assert compared(ours, base).difference == pytest.approx(0.15)
+    assert compared(ours, base).difference.value == pytest.approx(0.15)
+    assert compared(cell(0.9, seeds=(3,)), base).difference is None
 
 
 def test_the_same_difference_in_every_seed_is_not_called_certain():
     """The one answer of uegr.statistics: without spread a t test says nothing."""
     found = marked([compared(cell(0.9, 0.8, 0.7), cell(0.8, 0.7, 0.6))])[0]
     assert (found.p, found.adjusted, found.mark) == (None, None, "")
-    assert found.difference == pytest.approx(0.1)
+    assert found.difference.value == pytest.approx(0.1)
 
 
 def test_marks_need_the_adjusted_p_and_know_which_way_is_better():
@@ -51,13 +53,22 @@ def test_marks_need_the_adjusted_p_and_know_which_way_is_better():
     assert [one.mark for one in marked([weak] * 5)] == [""] * 5  # five such comparisons, and Holm says no
 
 
+def test_a_mark_needs_the_rows_too():
+    ours, base = (0.81, 0.80, 0.805, 0.80), (0.86, 0.855, 0.85, 0.855)
+    assert marked([compared(cell(*ours), cell(*base))])[0].mark == "worse"  # many rows
+    few = marked([compared(cell(*ours, half=0.075), cell(*base, half=0.07))])[0]
+    assert (few.mark, few.test) == ("", "seeds")
+    unknown = marked([compared(cell(*ours, half=UNKNOWN), cell(*base))])[0]
+    assert (unknown.mark, unknown.test) == ("", "")
+
+
 def test_a_single_seed_is_judged_by_its_rows():
-    base = cell(0.70, low=0.66, high=0.74)
-    assert compared(cell(0.80, low=0.76, high=0.84), base).mark == "better"
-    assert compared(cell(0.73, low=0.69, high=0.77), base).mark == ""
-    assert compared(cell(0.80, 0.81), base).test == ""  # many against one is neither
-    assert compared(cell(0.80), base).test == ""  # no interval
-    assert view(compared(cell(0.80, low=0.76, high=0.84), base)).mark == "△"
+    base = cell(0.70, half=0.04)
+    better = marked([compared(cell(0.80, half=0.04), base)])[0]
+    assert (better.mark, better.test, view(better).mark) == ("better", "rows", "△")
+    assert marked([compared(cell(0.73, half=0.04), base)])[0].mark == ""
+    assert marked([compared(cell(0.80, half=UNKNOWN), base)])[0].test == ""  # no interval
+    assert marked([compared(cell(0.80, 0.81, half=0.04), base)])[0].test == "rows"  # one seed is shared
 
 
 def test_values_that_are_not_numbers_are_left_out_of_the_mean():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.report.synthetic_runs import groups_of, result
+from tests.report.synthetic_runs import groups_of, result, share, with_evaluation
 from uegr.report.provenance import summary
-from uegr.result import Search
-from uegr.statistics import relative_improvement
+from uegr.result import Curve, Point, Search
+from uegr.statistics import proportion, relative_improvement
 
 
 def test_seeds_are_one_setting_and_options_that_differ_are_several():
@@ -77,3 +77,19 @@ def test_the_improvement_is_that_of_the_statistics_seed_by_seed():
     assert cell.figures[1].value == pytest.approx(relative_improvement(ours, base).value / 100)
     assert set(cell.figures) == {0, 1}
     assert groups_of(*runs[:3])[1].columns["improvement"].figures.keys() == {0}
+
+
+def test_a_hundred_rows_do_not_make_a_method_worse():
+    """A page said "-5.3 points, worse, p < 0.05" of 100 rows, beside scores on 1,000 rows that differ by 0.5."""
+    runs = []
+    for method, own, small in (("vanilla", (860, 866, 862), (86, 86, 85)), ("uegr", (856, 861, 856), (81, 80, 80))):
+        for seed, (hits, few) in enumerate(zip(own, small, strict=True)):
+            run = result("imdb", method, seed).with_task("imdb", scores={"test": {"accuracy": proportion(hits, 1000)}})
+            curve = Curve(points=[Point(epsilon=0.1, accuracy=proportion(few, 100))], mean_drop=share(0.1, 100))
+            clean = {"accuracy": proportion(few, 100)}
+            runs.append(with_evaluation(run, clean=clean, perturbation={"fgm": curve}))
+    own, fgm = (groups_of(*runs)[1].columns[key] for key in ("own", "fgm"))
+    assert (own.rows, own.difference.value) == (1000, pytest.approx(-0.005))
+    assert fgm.rows == 100  # all there is
+    assert fgm.difference.value == pytest.approx(-0.0533, abs=1e-4)
+    assert (own.mark, fgm.mark) == ("", "")

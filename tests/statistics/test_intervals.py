@@ -1,12 +1,11 @@
 """Intervals against published or exact values."""
 
 import json
-import math
 
 import numpy as np
 import pytest
 
-from uegr.statistics import Figure, apart, bootstrap, mean, proportion
+from uegr.statistics import bootstrap, mean, proportion
 
 
 def test_wilson_at_published_values():
@@ -46,11 +45,3 @@ def test_figures_are_json_also_when_nothing_is_known():
         "high": 1.0,
         "n": 0,
     }
-
-
-def test_intervals_are_apart_only_where_both_are_known():
-    low, high = Figure(0.2, 0.1, 0.3, 10), Figure(0.5, 0.4, 0.6, 10)
-    assert apart(low, high)
-    assert apart(high, low)
-    assert not apart(low, Figure(0.35, 0.25, 0.45, 10))
-    assert not apart(low, Figure(0.5, math.nan, math.nan, 10))

@@ -1,18 +1,17 @@
 """One figure of one setting over its seeds: mean and spread, and whether it differs from the baseline's.
 
-Over seeds, runs are paired by seed and compared with Student's paired t; p values are adjusted for the number of
-comparisons (Holm 1979). With a single seed only the rows of the test set are many: two figures then differ when their
-95% intervals are apart. The first says that a method is better, the second only that these two models differ.
+Runs are paired by seed. A difference is marked where its p value, adjusted for the number of comparisons (Holm 1979),
+is below 0.05; p takes the spread over seeds and over test rows together (statistics/differences.py). With a single seed
+it knows the rows only: it then says that these two models differ, not that a method is better.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean
 from typing import Literal, TypeVar
 
 from uegr.report.figures import Entry, Quantity
-from uegr.statistics import Figure, apart, deviation, finite, holm, mean_over_seeds, t_test
+from uegr.statistics import Figure, deviation, difference, finite, holm, mean_over_seeds
 
 LEVEL = 0.05
 Test = Literal["seeds", "rows", ""]
@@ -26,7 +25,7 @@ class Cell:
 
     quantity: Quantity
     figures: Mapping[int, Figure]  # by seed
-    difference: float | None = None  # to the baseline, paired by seed where both have several
+    difference: Figure | None = None  # to the baseline, over the seeds that both have
     p: float | None = None
     adjusted: float | None = None
     test: Test = ""
@@ -66,26 +65,18 @@ def over_seeds(runs: Iterable[tuple[int, Mapping[Key, Entry]]]) -> dict[Key, Cel
 
 
 def compared(cell: Cell, base: Cell) -> Cell:
-    """The cell with its difference to the baseline and, where seeds are shared, the p value."""
+    """The cell with its difference to the baseline, over the seeds that both have."""
     seeds = sorted(set(cell.figures) & set(base.figures))
-    if len(seeds) < 2:
-        return by_rows(cell, base)
-    differences = [cell.figures[seed].value - base.figures[seed].value for seed in seeds]
-    return replace(cell, difference=fmean(differences), p=t_test(differences), test="seeds")
-
-
-def by_rows(cell: Cell, base: Cell) -> Cell:
-    """One seed against one: they differ where the intervals are apart."""
-    found = replace(cell, difference=cell.mean - base.mean)
-    single = len(cell.figures) == len(base.figures) == 1
-    if not (single and cell.figure.bounded and base.figure.bounded):
-        return found
-    return replace(found, test="rows", mark=direction(found) if apart(cell.figure, base.figure) else "")
+    if not seeds:
+        return cell
+    found = difference([cell.figures[seed] for seed in seeds], [base.figures[seed] for seed in seeds])
+    test: Test = "" if found.p is None else "seeds" if len(seeds) > 1 else "rows"
+    return replace(cell, difference=found.figure, p=found.p, test=test)
 
 
 def direction(cell: Cell) -> Mark:
     """What the difference to the baseline means for this figure."""
-    signed = (cell.difference or 0.0) * cell.quantity.better
+    signed = cell.difference.value * cell.quantity.better if cell.difference else 0.0
     return "better" if signed > 0 else "worse" if signed < 0 else ""
 
 

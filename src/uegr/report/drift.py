@@ -22,7 +22,7 @@ from uegr.report.plots import (
     with_data,
 )
 from uegr.report.reading import TaskRun
-from uegr.report.tables import distinct, shown
+from uegr.report.tables import distinct, gain
 
 GLYPHS = "●■◆▲✚★▼✖"  # as plotly's symbols in SYMBOLS
 CKA = Quantity("drift/cka", "CKA", "cka")
@@ -107,7 +107,7 @@ def cost_panel(
         symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
         colour = looks[method].colour
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
-        gains = [100 * (cell.difference or 0) * (cell.quantity.better or 1) for *_, cell in own]
+        gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
         traces.append(
             trace(own[0][0], looks[method], [price for _, price, _ in own], gains, texts, mode="markers", marker=marker)
         )
@@ -120,5 +120,4 @@ def cost_panel(
 
 
 def told(group: Group, price: float, cell: Cell) -> str:
-    gain = shown(cell.difference, cell, sign=True)
-    return f"{heading(group.block)}, {group.label}: {price:.2f} times vanilla's time, {gain} points"
+    return f"{heading(group.block)}, {group.label}: {price:.2f} times vanilla's time, {gain(cell)} points"

@@ -18,8 +18,8 @@ from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
 TESTS = {
-    "seeds": f"▲ better, ▼ worse than {BASELINE}: paired t over shared seeds, p < 0.05 after Holm's adjustment.",
-    "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, the 95% intervals over test rows do not overlap.",
+    "seeds": f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment.",
+    "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, p < 0.05 over test rows, after Holm's adjustment.",
 }
 
 

@@ -54,6 +54,15 @@ def spread(cell: Cell) -> str:
     return f"{shown(cell.figure.low, cell)}–{shown(cell.figure.high, cell)}" if cell.figure.bounded else ""
 
 
+def gain(cell: Cell) -> str:
+    """The difference to the baseline with its 95% interval; empty where there is none."""
+    if cell.difference is None:
+        return ""
+    found = cell.difference
+    value, low, high = (shown(end, cell, sign=True) for end in (found.value, found.low, found.high))
+    return f"{value} ({low} to {high})" if found.bounded else value
+
+
 def explained(cell: Cell) -> str:
     """The comparison in words."""
     parts = [cell.quantity.label, f"{len(cell.figures)} seed{'s' * (len(cell.figures) > 1)}"]
@@ -61,11 +70,9 @@ def explained(cell: Cell) -> str:
         parts.append(f"{cell.rows:,} rows")
     if cell.difference is not None:
         unit = " points" if cell.quantity.share else ""
-        parts.append(f"{shown(cell.difference, cell, sign=True)}{unit} to {BASELINE}")
+        parts.append(f"{gain(cell)}{unit} to {BASELINE}")
     if cell.adjusted is not None:
         parts.append(f"p {probability(cell.p)}, adjusted {probability(cell.adjusted)}")
-    elif cell.test == "rows":
-        parts.append("intervals apart" if cell.mark else "intervals overlap")
     return "; ".join(parts)
 
 
@@ -161,7 +168,7 @@ def glance(groups: Sequence[Group]) -> Glance | None:
 
 def tally(groups: Sequence[Group], key: str) -> Tally | None:
     cells = [group.columns[key] for group in groups if key in group.columns]
-    differences = [cell.difference for cell in cells if cell.difference is not None]
+    differences = [cell.difference.value for cell in cells if cell.difference is not None]
     if not differences:
         return None
     marks = [cell.mark for cell in cells]

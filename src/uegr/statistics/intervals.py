@@ -46,15 +46,6 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def apart(figure: Figure, other: Figure) -> bool:
-    """Whether the two intervals do not overlap; an unknown end overlaps with everything.
-
-    >>> apart(Figure(0.8, 0.7, 0.9, 100), Figure(0.5, 0.4, 0.6, 100))
-    True
-    """
-    return figure.low > other.high or figure.high < other.low
-
-
 def proportion(hits: int, n: int, z: float = NORMAL_95) -> Figure:
     """`hits` of `n` with Wilson's interval; with no examples, nothing is known.
 

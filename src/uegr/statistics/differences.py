@@ -1,0 +1,62 @@
+"""How far a method is from the baseline, with an interval that knows both reasons for doubt: seeds and test rows.
+
+Another seed trains another model, and other test rows give another score. With d the differences of S seeds:
+
+    error^2 = deviation(d)^2 / S + rows^2
+    rows^2  = mean over seeds of (h / 1.96)^2 + (h' / 1.96)^2      h, h': half of the 95% intervals over rows
+
+All seeds are scored on the same rows, so more seeds do not shrink the second term. Two models tend to be right on the
+same rows; a result does not hold the answers row by row, so rows^2 is too large rather than too small. Where the
+answers are at hand, significance.mcnemar is sharper. p and the interval are Student's, with the degrees of freedom of
+Satterthwaite (1946). One seed says nothing about other seeds: its interval is that of the rows alone. Differences that
+are the same for every seed give neither p nor interval, as in significance.py.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from uegr.statistics.intervals import NORMAL_95, Figure
+from uegr.statistics.seeds import deviation
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean difference with its 95% interval, n in seeds, and the two-sided p; None where it cannot be known."""
+
+    figure: Figure
+    p: float | None
+
+
+def difference(scores: Sequence[Figure], base: Sequence[Figure]) -> Difference:
+    """Compare figures with the baseline's, the i-th of both from the same seed, each with its interval over rows.
+
+    >>> ours, base = [Figure(0.80, 0.72, 0.88, 100)] * 2, [Figure(0.84, 0.76, 0.92, 100), Figure(0.86, 0.78, 0.94, 100)]
+    >>> found = difference(ours, base)
+    >>> round(found.figure.value, 3), round(found.p, 2)
+    (-0.05, 0.39)
+    """
+    values = [ours.value - other.value for ours, other in zip(scores, base, strict=True)]
+    seeds = (deviation(values) ** 2 / len(values)) if len(values) > 1 else 0.0
+    rows = fmean(row_variance(ours) + row_variance(other) for ours, other in zip(scores, base, strict=True))
+    if math.isnan(rows) or (len(values) > 1 and not seeds):
+        return Difference(Figure(fmean(values), math.nan, math.nan, len(values)), None)
+    freedom = (seeds + rows) ** 2 / (seeds**2 / (len(values) - 1)) if seeds else math.inf
+    return judged(fmean(values), math.sqrt(seeds + rows), freedom, len(values))
+
+
+def row_variance(figure: Figure) -> float:
+    """The variance of a figure over test rows, from its 95% interval."""
+    return ((figure.high - figure.low) / (2 * NORMAL_95)) ** 2
+
+
+def judged(value: float, error: float, freedom: float, n: int) -> Difference:
+    """Student's interval and p of a value with its standard error; no error, no judgement."""
+    from scipy.special import ndtr, stdtr, stdtrit
+
+    if not error:
+        return Difference(Figure(value, math.nan, math.nan, n), None)
+    half = error * (NORMAL_95 if math.isinf(freedom) else float(stdtrit(freedom, 0.975)))
+    below = ndtr(-abs(value) / error) if math.isinf(freedom) else stdtr(freedom, -abs(value) / error)
+    return Difference(Figure(value, value - half, value + half, n), 2 * float(below))
