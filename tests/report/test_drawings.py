@@ -93,3 +93,34 @@ def test_a_layer_without_a_similarity_is_skipped():
     unknown = Figure(float("nan"), float("nan"), float("nan"), 10)
     run = with_evaluation(run, drift=measured.model_copy(update={"cka": [unknown, *measured.cka[1:]]}))
     assert list(drift.layers(groups_of(run)[0])) == [1, 2, 3, 4, 5, 6]
+
+
+def test_two_runs_that_differ_in_several_settings_are_no_study():
+    """A "training size" line was drawn through two ad-hoc runs with other epochs, too."""
+    runs = [result("imdb", "uegr", 0, train_size=size, epochs=epochs) for size, epochs in ((100, 1.0), (500, 3.0))]
+    groups = groups_of(*runs)
+    assert sweeps.training_size(groups, looks(groups)) is None
+    assert sweeps.sweeps(groups, looks(groups)) == []
+    assert [group.label for group in groups] == ["uegr (train size 100, epochs 1)", "uegr (train size 500, epochs 3)"]
+
+
+def test_a_line_joins_only_what_differs_by_its_own_number():
+    sizes = [result("imdb", "uegr", 0, train_size=size, epochs=epochs) for size in (100, 500) for epochs in (1.0, 3.0)]
+    groups = groups_of(*sizes)
+    drawn = sweeps.training_size(groups, looks(groups)).panels[0].traces
+    assert [(one["name"], one["x"]) for one in drawn] == [
+        ("uegr (epochs 1)", [100.0, 500.0]),
+        ("uegr (epochs 3)", [100.0, 500.0]),
+    ]
+    kinds = [
+        result("imdb", "uegr", 0, kind=kind, submodels=count)
+        for kind, count in (("a", 2), ("a", 3), ("b", 4), ("b", 5))
+    ]
+    panels = sweeps.sweeps(groups_of(*kinds), looks(groups_of(*kinds)))[0].panels
+    assert [panel.traces[0]["x"] for panel in panels if "own test" in panel.title] == [[2.0, 3.0], [4.0, 5.0]]
+    assert panels[0].title == "imdb · minilm · uegr (kind a): own test"
+
+
+def test_settings_that_differ_between_methods_are_named():
+    groups = groups_of(result("imdb", "vanilla", 0, epochs=3.0), result("imdb", "uegr", 0, epochs=1.0))
+    assert [group.label for group in groups] == ["vanilla (epochs 3)", "uegr (epochs 1)"]

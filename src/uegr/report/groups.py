@@ -24,7 +24,7 @@ class Group:
     dataset: str
     model: str
     method: str
-    options: tuple[tuple[str, Any], ...]  # what varies among the settings of this data set, model and method
+    options: tuple[tuple[str, Any], ...]  # what varies on this data set and model
     runs: list[TaskRun]
     baseline: "Group | None" = None
     cells: dict[str, Cell] = field(default_factory=dict)  # every figure
@@ -55,18 +55,21 @@ class Group:
 
 def grouped(runs: Sequence[Run]) -> list[Group]:
     """The settings with their figures over seeds, each compared with its baseline."""
-    parts = tasks_of(runs)
-    datasets = shown_names({part.task.dataset for part in parts})
-    models = shown_names({part.config.model.name for part in parts})
-    buckets: dict[tuple[str, str, str], list[TaskRun]] = defaultdict(list)
-    for part in parts:
-        names = datasets[part.task.dataset], models[part.config.model.name], part.config.method.name
-        buckets[names].append(part)
-    groups = [group for key, some in buckets.items() for group in split(key, some)]
+    groups = [group for block, parts in blocks_of(tasks_of(runs)).items() for group in settings(block, parts)]
     for group in groups:
         group.baseline = baseline_of(group, groups)
     fill(groups)
     return sorted(groups, key=lambda group: (*group.block, group.method != BASELINE, group.method, rank(group)))
+
+
+def blocks_of(parts: Sequence[TaskRun]) -> dict[Block, list[TaskRun]]:
+    """What is on the same data set with the same model, by the names that are shown."""
+    datasets = shown_names({part.task.dataset for part in parts})
+    models = shown_names({part.config.model.name for part in parts})
+    blocks: dict[Block, list[TaskRun]] = defaultdict(list)
+    for part in parts:
+        blocks[datasets[part.task.dataset], models[part.config.model.name]].append(part)
+    return blocks
 
 
 def rank(group: Group) -> list[tuple[bool, Any]]:
@@ -75,18 +78,26 @@ def rank(group: Group) -> list[tuple[bool, Any]]:
             for _, value in group.options]  # fmt: skip
 
 
-def split(key: tuple[str, str, str], runs: Sequence[TaskRun]) -> list[Group]:
-    """A group for each combination of what varies; values that a search chose do not count."""
-    flat = [run.run.settings for run in runs]
-    searches = [run.run.result.search for run in runs]
+def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
+    """A group for each combination of what varies: among all methods, or among the options of one."""
+    common = [path for path in varied(parts) if not path.startswith("method.")]
+    found: dict[str, Group] = {}
+    for method in dict.fromkeys(part.config.method.name for part in parts):
+        own = [part for part in parts if part.config.method.name == method]
+        paths = [*(path for path in varied(own) if path.startswith("method.")), *common]
+        for part in own:
+            options = tuple((path, part.run.settings.get(path)) for path in paths)
+            found.setdefault(f"{method} {options!r}", Group(*block, method, options, [])).runs.append(part)
+    return list(found.values())
+
+
+def varied(parts: Sequence[TaskRun]) -> list[str]:
+    """The paths whose values differ; values that a search chose do not count."""
+    flat = [part.run.settings for part in parts]
+    searches = [part.run.result.search for part in parts]
     chosen = {path for search in searches if search is not None for path in dict(leaves(search.chosen))}
     paths = [path for path in dict.fromkeys(path for one in flat for path in one) if path not in chosen]
-    varied = [path for path in paths if len({repr(one.get(path)) for one in flat}) > 1]
-    found: dict[str, Group] = {}
-    for run, one in zip(runs, flat, strict=True):
-        options = tuple((path, one.get(path)) for path in varied)
-        found.setdefault(repr(options), Group(*key, options, [])).runs.append(run)
-    return list(found.values())
+    return [path for path in paths if len({repr(one.get(path)) for one in flat}) > 1]
 
 
 def shared(group: Group, *sections: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Settings that were varied on purpose: lines for one number, heat maps for two, and the size of the training set."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -9,7 +9,7 @@ from uegr.report import plots
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.figures import number
-from uegr.report.groups import Block, Group, by_block, heading
+from uegr.report.groups import Group, by_block, heading
 from uegr.report.settings import short, spoken
 from uegr.report.tables import distinct
 
@@ -27,17 +27,37 @@ def training_size(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> 
     """Figures against the number of training rows, all methods of a data set and model together."""
     panels = []
     for block, some in by_block(groups).items():
-        sized = [group for group in some if any(path in SIZES for path, _ in group.options) and rows_of(group)]
+        lines = [line for line in alike(some, SIZES) if len({rows_of(group) for group in line}) > 1]
+        sized = [group for line in lines for group in line]
         for key in measured_keys(sized):
-            methods = distinct(group.method for group in sized)
-            traces = [size_trace([group for group in sized if group.method == m], looks[m], key) for m in methods]
+            traces = [size_trace(line, looks[line[0].method], key) for line in lines]
             ticks = sorted({rows_of(group) for group in sized})
             x = plots.axis("training rows", type="log", tickvals=ticks, ticktext=[f"{rows:,.0f}" for rows in ticks])
             layout = {"xaxis": x, "yaxis": plots.axis(unit(sized, key))}
             title = f"{heading(block)}: {name_of(key)}"
             panels.append(plots.Panel(title, [one for one in traces if one], layout, groups=sized))
-    caption = "Figures against the number of rows that were trained on, on a logarithmic scale. {whiskers}"
+    caption = "Figures against the number of rows that were trained on, on a logarithmic scale; all else equal along a "
+    caption += "line. {whiskers}"
     return plots.finished("sizes", "Training size", caption, panels)
+
+
+def alike(groups: Sequence[Group], paths: Collection[str]) -> list[list[Group]]:
+    """Settings of one method that differ by nothing but these paths."""
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        found.setdefault(f"{group.block} {group.method} {rest(group, paths)!r}", []).append(group)
+    return list(found.values())
+
+
+def rest(group: Group, paths: Collection[str]) -> list[tuple[str, Any]]:
+    """The other options of a setting."""
+    return [(path, value) for path, value in group.options if path not in paths]
+
+
+def named(group: Group, paths: Collection[str]) -> str:
+    """The method, and what differs besides these paths."""
+    others = ", ".join(f"{short(path)} {spoken(value)}" for path, value in rest(group, paths))
+    return f"{group.method} ({others})" if others else group.method
 
 
 def rows_of(group: Group) -> float:
@@ -50,10 +70,11 @@ def size_trace(groups: Sequence[Group], style: plots.Style, key: str) -> dict[st
     if not some:
         return None
     cells = [group.columns[key] for group in some]
-    texts = [f"{group.method}, {rows_of(group):,.0f} rows: {plots.spelt(group.columns[key])}" for group in some]
+    name = named(some[0], SIZES)
+    texts = [f"{name}, {rows_of(group):,.0f} rows: {plots.spelt(group.columns[key])}" for group in some]
     x = [rows_of(group) for group in some]
     y = [100 * cell.mean for cell in cells]
-    return plots.trace(some[0], style, x, y, texts, error_y=plots.bars(cells), name=plots.safe(some[0].method))
+    return plots.trace(some[0], style, x, y, texts, error_y=plots.bars(cells), name=plots.safe(name))
 
 
 def name_of(key: str) -> str:
@@ -63,13 +84,6 @@ def name_of(key: str) -> str:
 def unit(groups: Sequence[Group], key: str) -> str:
     cell = next(group.columns[key] for group in groups if key in group.columns)
     return f"{cell.quantity.label}, %" if cell.quantity.share else cell.quantity.label
-
-
-def by_method(groups: Sequence[Group]) -> dict[tuple[Block, str], list[Group]]:
-    found: dict[tuple[Block, str], list[Group]] = {}
-    for group in groups:
-        found.setdefault((group.block, group.method), []).append(group)
-    return found
 
 
 def coordinates(group: Group) -> dict[str, float]:
@@ -112,14 +126,14 @@ def axis_name(path: str) -> str:
 def sweeps(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:
     """A section of lines (one varied number) and one of heat maps (two)."""
     lines, maps = [], []
-    for (block, method), some in by_method(groups).items():
+    for some in alike(groups, {path for group in groups for path in coordinates(group)}):
         places = places_of(some)
         names = distinct(name for one in places for name in one)
         names = [name for name in names if len({one[name] for one in places if name in one}) > 1]
         if len(names) == 1:
-            lines += line_panels(block, some, [one.get(names[0]) for one in places], names[0], looks[method])
+            lines += line_panels(some, [one.get(names[0]) for one in places], names[0], looks[some[0].method])
         for pair in pairs(names):
-            maps += heat_maps(block, some, places, pair, names)
+            maps += heat_maps(some, places, pair, names)
     caption = "Means over seeds, in percent. Each map has its own scale; darker is more. Whether one cell is above "
     caption += "its neighbours was not tested."
     found = [
@@ -129,12 +143,17 @@ def sweeps(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[pl
     return [section for section in found if section is not None]
 
 
+def title_of(group: Group, key: str) -> str:
+    """Data set, model, method and what else differs from other sweeps, and the figure."""
+    return f"{heading(group.block)} · {named(group, coordinates(group))}: {name_of(key)}"
+
+
 def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]][:MOST_PAIRS]
 
 
 def line_panels(
-    block: Block, groups: Sequence[Group], places: Sequence[float | None], name: str, style: plots.Style
+    groups: Sequence[Group], places: Sequence[float | None], name: str, style: plots.Style
 ) -> list[plots.Panel]:
     """A figure against the one number that varies."""
     panels = []
@@ -148,14 +167,12 @@ def line_panels(
             groups[0], style, [p for p, _ in some], [100 * c.mean for c in cells], texts, error_y=plots.bars(cells)
         )
         x = plots.axis(axis_name(name), tickvals=[p for p, _ in some]) if len(some) < 9 else plots.axis(axis_name(name))
-        title = f"{heading(block)} · {groups[0].method}: {name_of(key)}"
         layout = {"xaxis": x, "yaxis": plots.axis(unit(groups, key))}
-        panels.append(plots.Panel(title, [drawn], layout, 300, [groups[i] for _, i in some]))
+        panels.append(plots.Panel(title_of(groups[0], key), [drawn], layout, 300, [groups[i] for _, i in some]))
     return panels
 
 
 def heat_maps(
-    block: Block,
     groups: Sequence[Group],
     places: Sequence[Mapping[str, float]],
     pair: tuple[str, str],
@@ -172,8 +189,7 @@ def heat_maps(
     for key in measured_keys([group for group, _ in inside]):
         cells = {(place[pair[0]], place[pair[1]]): g.columns[key] for g, place in inside if key in g.columns}
         if len({x for x, _ in cells}) > 1 and len({y for _, y in cells}) > 1:
-            title = f"{heading(block)} · {groups[0].method}: {name_of(key)}{note}"
-            panels.append(heat_map(title, cells, pair))
+            panels.append(heat_map(title_of(groups[0], key) + note, cells, pair))
     return panels
 
 
