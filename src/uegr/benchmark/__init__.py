@@ -1,1 +1,1 @@
-"""Runs: one folder each, and what compares several of them."""
+"""Many runs: grids, their cells, searches, and the backends that run them."""

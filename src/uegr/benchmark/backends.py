@@ -1,4 +1,4 @@
-"""Who works on the cells: this process, several processes of this machine, or a Ray cluster.
+"""The backends that run the cells: this process, several processes of this machine, or a Ray cluster.
 
 None of them deals out work: each takes whatever cell is not done and not locked. So any number of commands, on one
 machine or on several with a common file system, may work on one output folder at the same time.
@@ -18,14 +18,14 @@ from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import Work, journal
 from uegr.errors import InputError
 
-POLL = 0.5  # seconds between two looks at what others are doing
+POLL = 0.5  # seconds between two checks of what other processes do
 RETRIES = 3  # of a Ray task whose node or process died
 FORWARDED = ("UEGR_DATA", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM")
 Changed = Callable[[Cell], None]
 
 
 def run_here(work: Work, cells: Sequence[Cell], changed: Changed = lambda cell: None) -> None:
-    """One cell after the other; those that another process is at are looked at again, until all have ended."""
+    """One cell after the other; cells that another process works on are checked again, until all have ended."""
     waiting = list(cells)
     while waiting:
         busy = []
@@ -83,7 +83,7 @@ def worker(work: Work, cells: Sequence[Cell], count: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Who is killed takes its workers along."""
+    """Killing the parent also kills its workers."""
     parent = parent_process()
     if parent is not None:
         parent.join()
@@ -99,11 +99,11 @@ def tell(work: Work, cells: Sequence[Cell], ended: set[str], changed: Changed) -
 
 
 def blame(work: Work, cells: Sequence[Cell], process: BaseProcess) -> None:
-    """A process that died, of memory for instance, could not write down its failure itself."""
+    """A process that died, of memory for instance, could not record its failure itself."""
     own = [entry["cell"] for entry in journal(work.root) if entry["process"] == process.pid]
     cell = next((cell for cell in cells if own and cell.name == own[-1]), None)
     if cell is None:
-        raise InputError(f"a worker process ended with {process.exitcode} before it began; try --workers 1")
+        raise InputError(f"a worker process ended with {process.exitcode} before it started; try --workers 1")
     if not is_complete(work, cell) and not failed_since(work, cell):
         record_failure(work, cell, f"its process ended with {process.exitcode}; -9 is often too little memory")
 
@@ -133,7 +133,7 @@ def run_on_ray(
 
 def connected(address: str | None) -> Any:
     """Ray, connected to an existing cluster, or to a new one on this machine."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that we start reports to nobody
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that we start sends no usage statistics
     try:
         import ray
     except ImportError:

@@ -109,7 +109,7 @@ def found_by_search(work: Work, cell: Cell) -> tuple[RunConfig, results.Search]:
 
 
 def wanted(cell: Cell) -> dict[str, dict[str, Any]]:
-    """What is to be measured, by name, with the settings that decide the figures."""
+    """What must be measured, by name, with the settings that decide the figures."""
     measure = dict(cell.measure)
     attacks = {name_of(attack): attack for attack in measure.pop("attacks", [])}
     evaluation = {"evaluation": measure} if measure.pop("evaluate", False) else {}
@@ -175,9 +175,9 @@ def is_complete(work: Work, cell: Cell) -> bool:
 
 def record_failure(work: Work, cell: Cell, error: BaseException | str) -> None:
     """failure.json: the last error as one line, and where it came from."""
-    said = str(error) if isinstance(error, InputError | str) else f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, InputError | str) else f"{type(error).__name__}: {error}"
     lines = traceback.format_exception(error) if isinstance(error, BaseException) else []
-    content = {"error": " ".join(said.split())[:2000], "time": time.time(), "traceback": "".join(lines)}
+    content = {"error": " ".join(text.split())[:2000], "time": time.time(), "traceback": "".join(lines)}
     place = work.folder(cell)
     place.mkdir(parents=True, exist_ok=True)
     folder.write_json(place / FAILURE, content)

@@ -45,7 +45,7 @@ class Search(Strict):
 
 
 class Entry(Strict):
-    """A method, model or data set by name, what is set for it alone, and what it is called in the paper's table."""
+    """A method, model or data set by name, what is set for it alone, and its name in the paper's table."""
 
     name: str
     label: str | None = None
@@ -138,10 +138,12 @@ class Grid(Strict):
     datasets: tuple[Entry, ...] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
-    leave_out: tuple[dict[Literal["method", "model", "dataset"], str], ...] = ()  # combinations the paper has not
+    leave_out: tuple[
+        dict[Literal["method", "model", "dataset"], str], ...
+    ] = ()  # combinations the paper lacks
     measure: Measure = Measure()
     search: Search | None = None
-    processes: int = Field(1, ge=1)  # that train one cell together, by torchrun
+    processes: int = Field(1, ge=1)  # that train one cell together, with torchrun
     printed: tuple[dict[str, Any], ...] = ()
 
     @field_validator("seeds", mode="before")
@@ -226,7 +228,7 @@ def check_scales(path: Path, scales: Any) -> None:
 
 
 def merged(base: Any, over: Any) -> Any:
-    """`over` wins; mappings are merged, null takes a key away.
+    """`over` wins; mappings are merged, null removes a key.
 
     >>> merged({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": None, "d": 4}})
     {'a': 1, 'b': {'d': 4}}

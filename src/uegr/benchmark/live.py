@@ -23,14 +23,14 @@ SHOWN = 20  # cells in the live table
 
 
 class Board:
-    """The states of the cells; one that is done is not looked at again."""
+    """The states of the cells; one that is done is not checked again."""
 
     def __init__(self, work: Work, cells: Sequence[Cell]) -> None:
         self.work, self.cells = work, list(cells)
         self.rows: dict[str, dict[str, Any]] = {}
 
     def refresh(self) -> list[dict[str, Any]]:
-        """One row a cell: its names, state, seconds, score and error."""
+        """One row per cell: its names, state, seconds, score and error."""
         last = {entry["cell"]: entry for entry in journal(self.work.root)}
         for cell in self.cells:
             if self.rows.get(cell.name, {}).get("state") != "done":
@@ -79,7 +79,7 @@ def score(result: Result | None) -> str:
 
 def estimates(rows: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[str, float]:
     """Seconds for each cell that is not done, from finished ones: of the same method, model and data set where there
-    are some, else of ever fewer of these in common."""
+    are some, else of fewer of these in common."""
     names = [tuple(cell.config[axis]["name"] for axis in ("dataset", "model", "method")) for cell in cells]
     known: dict[tuple[str, ...], list[float]] = {}
     for row, name in zip(rows, names, strict=True):
@@ -109,7 +109,7 @@ def spoken(seconds: float) -> str:
 
 
 def table(rows: Sequence[dict[str, Any]], expected: dict[str, float] | None = None) -> Table:
-    """One line a cell."""
+    """One line per cell."""
     grid = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("data set", "model", "method", "varied", "seed", "state", "time", "score or error"):
         grid.add_column(heading, justify="right" if heading in ("seed", "time") else "left", overflow="fold")
@@ -134,7 +134,7 @@ def summary(rows: Sequence[dict[str, Any]], expected: dict[str, float], workers:
     if not expected:
         return f"{text}; time unknown until a cell has finished"
     many = f" on {workers} workers" if workers > 1 else ""
-    return f"{text}; about {spoken(sum(expected.values()) / workers)} to go{many}, judged by finished cells"
+    return f"{text}; about {spoken(sum(expected.values()) / workers)} left{many}, estimated from finished cells"
 
 
 def picture(board: Board, workers: int) -> Group:
@@ -149,7 +149,7 @@ def picture(board: Board, workers: int) -> Group:
 
 @contextmanager
 def watching(board: Board, quiet: bool, workers: int = 1) -> Iterator[Console]:
-    """A table on standard error while the grid runs; where that is no terminal, a line a cell."""
+    """A table on standard error while the grid runs; where that is not a terminal, one line per cell."""
     console = Console(stderr=True, quiet=quiet)
     live = Live(console=console, get_renderable=lambda: picture(board, workers), refresh_per_second=1)
     with live if console.is_terminal and not quiet else nullcontext():

@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """As people say it."""
+        """Its names in one line."""
         varied = "".join(f" {key.partition('.')[2]}={value}" for key, value in self.varied.items())
         dataset, model, method, seed = (self.called[key] for key in ("dataset", "model", "method", "seed"))
         return f"{dataset} · {model} · {method}{varied} · {seed}"
@@ -89,7 +89,7 @@ def options_of(method: Entry) -> Iterable[str]:
 
 
 def check_options(grid: Grid) -> None:
-    """Options for methods outside their own entries is an option of at least one of them."""
+    """An option that stands outside a method's own entry must be an option of at least one method."""
     known = {option for method in grid.methods for option in options_of(method)}
     parts = [grid.shared.method, *(entry.method for entry in (*grid.models, *grid.datasets))]
     said = [key for part in parts for key in part]

@@ -19,7 +19,7 @@ FIGURE = ("value", "sd")
 
 
 def expanded(printed: Any, where: str) -> list[dict[str, Any]]:
-    """One entry a figure.
+    """One entry per figure.
 
     >>> table = {"columns": {"dataset": ["a", "b"], "metric": "f1"}, "rows": [{"model": "x", "method": "m", "values": [1, None]}]}
     >>> expanded([table], "x.yaml")
@@ -49,8 +49,8 @@ def figures_of_row(columns: dict[str, Any], row: dict[str, Any], where: str) -> 
     lists |= {} if spreads is None else {"sds": spreads}
     sizes = {key: len(one) if isinstance(one, list) else 0 for key, one in lists.items()}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{key} {size}" for key, size in sizes.items())
-        raise InputError(f"{where}: expected as many values as columns in the row of {row}, got {said}")
+        counts = ", ".join(f"{key} {size}" for key, size in sizes.items())
+        raise InputError(f"{where}: expected as many values as columns in the row of {row}, got {counts}")
     for place, value in enumerate(values or ()):
         if value is not None:
             heads = {key: one[place] if isinstance(one, list) else one for key, one in columns.items()}

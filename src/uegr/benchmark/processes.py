@@ -49,7 +49,7 @@ def end_with_parent() -> None:
 
 
 def last_error(errors: str, code: int) -> str:
-    """What the program itself said, not torchrun's report of it.
+    """The error of the program itself, not torchrun's report of it.
 
     >>> last_error("x\\nuegr: error: no data\\n==== FAILED ====", 1)
     'uegr: error: no data'
