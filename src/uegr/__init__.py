@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from uegr import attacks, data, evaluation, methods, models, result, statistics, testing
     from uegr.attacks import attack
     from uegr.methods import Method, Moment, Objective
-    from uegr.runs.finished import open_run
+    from uegr.runs.finished import FinishedRun, FinishedTask, Prediction, open_run
     from uegr.training.engine import RobustTrainer
     from uegr.training.step import backward, finish_update
 
 __version__ = "0.1.0"
 __all__ = [
+    "FinishedRun",
+    "FinishedTask",
     "Method",
     "Moment",
     "Objective",
+    "Prediction",
     "RobustTrainer",
     "attack",
     "attacks",
@@ -40,9 +43,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "FinishedRun": "uegr.runs.finished",
+    "FinishedTask": "uegr.runs.finished",
     "Method": "uegr.methods",
     "Moment": "uegr.methods",
     "Objective": "uegr.methods",
+    "Prediction": "uegr.runs.finished",
     "RobustTrainer": "uegr.training.engine",
     "attack": "uegr.attacks",
     "backward": "uegr.training.step",
