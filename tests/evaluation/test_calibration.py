@@ -38,9 +38,9 @@ def test_ece_equals_the_sum_over_the_reliability_curve(rows):
     probabilities = of_confidence([value for value, _ in rows])
     labels = [int(right) if value > 0.5 else int(not right) for value, right in rows]
     points = reliability(probabilities, labels)
-    literal = sum(point["n"] / len(rows) * abs(point["accuracy"] - point["confidence"]) for point in points)
-    assert sum(point["n"] for point in points) == len(rows)
-    assert all(point["from"] - 1e-12 < point["confidence"] <= point["to"] + 1e-12 for point in points)
+    literal = sum(point.accuracy.n / len(rows) * abs(point.accuracy.value - point.confidence) for point in points)
+    assert sum(point.accuracy.n for point in points) == len(rows)
+    assert all(point.start - 1e-12 < point.confidence <= point.end + 1e-12 for point in points)
     assert calibration_gap(probabilities, labels) == pytest.approx(literal, abs=1e-12)
 
 

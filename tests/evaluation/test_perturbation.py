@@ -43,10 +43,12 @@ def test_fgm_equals_the_literal_transcription(family, count):
     rows = own_labels(model, tokenizer, some_rows(count))
     rows[0]["label"] = (rows[0]["label"] + 1) % 3  # one that is wrong from the start
     points = perturbation_curve(model, tokenizer, rows, epsilons=EPSILONS, batch_size=7)
-    assert [point["accuracy"] for point in points] == [literal_fgm(model, tokenizer, rows, e) for e in EPSILONS]
-    assert points[0]["accuracy"] == (count - 1) / count
-    assert points[-1]["accuracy"] < 0.9  # the attack does something
-    assert all(point["n"] == count and point["low"] <= point["accuracy"] <= point["high"] for point in points)
+    assert [point.accuracy.value for point in points] == [literal_fgm(model, tokenizer, rows, e) for e in EPSILONS]
+    assert points[0].accuracy.value == (count - 1) / count
+    assert points[-1].accuracy.value < 0.9  # the attack does something
+    assert all(
+        figure.n == count and figure.low <= figure.value <= figure.high for figure in (p.accuracy for p in points)
+    )
 
 
 def test_a_row_that_is_wrong_already_is_not_mended_by_the_perturbation(monkeypatch):

@@ -1,9 +1,11 @@
-"""What is measured of a trained model: every figure with its number of examples and an interval.
+"""Figures about a trained model: every figure with its number of examples and an interval.
 
-    from uegr.evaluation import evaluate, perturbation_curve, probabilities, score
+    from uegr.evaluation import Sets, evaluate, perturbation_curve, probabilities, score
     score(["accuracy"], probabilities(model, tokenizer, texts), labels)
     perturbation_curve(model, tokenizer, rows, epsilons=(0.01, 0.25, 0.5), attack="pgd", restarts=5)
-    evaluate(model, tokenizer, data, pretrained=before, shift=["snippets_tweets"], anomaly=["20newsgroups"])
+    evaluate(model, tokenizer, Sets("mine", {"test": rows}, metrics=("accuracy",), labels=("bad", "good")))
+
+`uegr.runs.sets.gathered` finds sets by name: a shift of the domain, adversarial texts, outliers.
 
 docs/evaluation.md says what each figure means.
 """
@@ -13,6 +15,7 @@ from uegr.evaluation.calibration import brier, calibration, expected_calibration
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
+from uegr.evaluation.sets import Other, Sets
 from uegr.evaluation.similarity import layer_similarity, linear_cka, weight_distance
 from uegr.evaluation.suite import evaluate, perspectives
 from uegr.models.texts import probabilities
@@ -23,6 +26,8 @@ from uegr.statistics.significance import holm, mcnemar, paired
 __all__ = [
     "METRICS",
     "Figure",
+    "Other",
+    "Sets",
     "anomaly",
     "brier",
     "calibration",

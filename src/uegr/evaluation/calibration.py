@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from uegr.errors import InputError
+from uegr.result import Bin, Calibration
 from uegr.statistics.intervals import Figure, bootstrap, mean, proportion
 
 BINS = 15
@@ -73,10 +74,10 @@ def brier(probabilities: Any, labels: Any) -> Figure:
     return mean(((probabilities - target) ** 2).sum(1))
 
 
-def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[dict[str, float | int | None]]:
+def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[Bin]:
     """The reliability curve: a point for each bin that has rows, with Wilson's interval of its accuracy.
 
-    >>> reliability([[0.2, 0.8]] * 2, [1, 0], bins=5)[0]["accuracy"]
+    >>> reliability([[0.2, 0.8]] * 2, [1, 0], bins=5)[0].accuracy.value
     0.5
     """
     confidence, right = answers(*checked(probabilities, labels))
@@ -84,18 +85,17 @@ def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[di
     points = []
     for number in np.unique(place):
         inside = place == number
-        figure = proportion(int(right[inside].sum()), int(inside.sum()))
-        edges = {"from": number / bins, "to": (number + 1) / bins}
-        share = {"accuracy": figure.value, "low": figure.low, "high": figure.high, "n": figure.n}
-        points.append({**edges, "confidence": float(confidence[inside].mean()), **share})
+        accuracy = proportion(int(right[inside].sum()), int(inside.sum()))
+        edges = {"start": number / bins, "end": (number + 1) / bins}
+        points.append(Bin(**edges, confidence=float(confidence[inside].mean()), accuracy=accuracy))
     return points
 
 
-def calibration(probabilities: Any, labels: Any, *, bins: int = BINS) -> dict[str, Any]:
-    """ECE, Brier score and reliability curve, JSON-ready."""
-    return {
-        "ece": expected_calibration_error(probabilities, labels, bins=bins).to_json(),
-        "brier": brier(probabilities, labels).to_json(),
-        "reliability": reliability(probabilities, labels, bins=bins),
-        "bins": bins,
-    }
+def calibration(probabilities: Any, labels: Any, *, bins: int = BINS) -> Calibration:
+    """ECE, Brier score and reliability curve."""
+    return Calibration(
+        ece=expected_calibration_error(probabilities, labels, bins=bins),
+        brier=brier(probabilities, labels),
+        reliability=reliability(probabilities, labels, bins=bins),
+        bins=bins,
+    )

@@ -102,9 +102,6 @@ class Sharpness:
     rho: float
     direction: str  # gradient, random 1, random 2, ..., or none when every one falls
 
-    def to_json(self) -> dict[str, Any]:
-        return {**self.rise.to_json(), "rho": self.rho, "direction": self.direction}
-
 
 def sharpness(
     model: nn.Module,

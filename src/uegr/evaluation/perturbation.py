@@ -24,10 +24,10 @@ from uegr.models.texts import Progress, Rows, Text, batches, evaluating, is_regr
 from uegr.pieces.checks import check_epsilon
 from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
 from uegr.pieces.perturbation import Norm, check_norm, project, unit, zero_start
+from uegr.result import Point
 from uegr.statistics.intervals import share_of
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
-Point = dict[str, float | int | None]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def perturbation_curve(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> list[Point]:
-    """A point {epsilon, accuracy, low, high, n} for each epsilon, over rows of text, maybe pair, and label.
+    """A `Point` of epsilon and accuracy for each epsilon, over rows of text, maybe pair, and label.
 
     Dropout is off, no parameter's `.grad` or `requires_grad` is touched. `progress(done, total)` counts passes of rows.
     """
@@ -119,8 +119,7 @@ def checked_labels(model: nn.Module, rows: Rows) -> Tensor:
 
 
 def point(epsilon: float, right: np.ndarray) -> Point:
-    figure = share_of(right).to_json()
-    return {"epsilon": epsilon, "accuracy": figure["value"], **{name: figure[name] for name in ("low", "high", "n")}}
+    return Point(epsilon=epsilon, accuracy=share_of(right))
 
 
 def surviving(
