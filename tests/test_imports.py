@@ -15,8 +15,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "models": {"pieces"} | BASE,
     "data": BASE,
     "training": {"methods", "pieces", "attacks"} | BASE,
-    "evaluation": {"pieces", "models", "data"} | BASE,
-    "attacks": {"pieces", "models", "data"} | BASE,
+    "evaluation": {"pieces", "models"} | BASE,
+    "attacks": {"pieces", "models"} | BASE,
     "runs": ONE_RUN | BASE,
     "benchmark": {"runs", "training"} | BASE,
     "report": BASE,  # reads results and statistics only

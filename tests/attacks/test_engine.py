@@ -77,7 +77,7 @@ def test_figures_by_hand():
 
 def tiny(entries):
     from uegr.attacks import Surface
-    from uegr.data.synonyms import Lexicon, Reading
+    from uegr.attacks.lexicons import Lexicon, Reading
 
     return Surface(Lexicon("tiny", "en", {word: (Reading("", 0, tuple(o)),) for word, o in entries.items()}))
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from uegr.data import synonyms
-from uegr.data.synonyms import build_cilin, build_wordnet, decoded, encoded, from_file, load_lexicon
+from uegr.attacks import lexicons
+from uegr.attacks.lexicons import build_cilin, build_wordnet, decoded, encoded, from_file, load_lexicon
 from uegr.errors import InputError
 
 # Lines as the database has them (man 5WN wndb); the second data line holds 0x0b = 11 words.
@@ -51,17 +51,17 @@ def test_cache_form_is_lossless():
 
 
 def test_damaged_cache_is_built_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(synonyms, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(synonyms, "download", lambda source, folder: folder)
-    monkeypatch.setattr(synonyms, "texts", lambda archive, wanted: FILES)
-    first = synonyms.cached(synonyms.WORDNET, "wordnet", build_wordnet)
+    monkeypatch.setattr(lexicons, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(lexicons, "download", lambda source, folder: folder)
+    monkeypatch.setattr(lexicons, "texts", lambda archive, wanted: FILES)
+    first = lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet)
     (path,) = (tmp_path / "lexicons").iterdir()
     whole = path.read_text()
     path.write_text(whole[: len(whole) // 2])
-    assert synonyms.cached(synonyms.WORDNET, "wordnet", build_wordnet) == first
+    assert lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet) == first
     assert path.read_text() == whole
-    monkeypatch.setattr(synonyms, "download", lambda source, folder: pytest.fail("the cache was not used"))
-    assert synonyms.cached(synonyms.WORDNET, "wordnet", build_wordnet) == first
+    monkeypatch.setattr(lexicons, "download", lambda source, folder: pytest.fail("the cache was not used"))
+    assert lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet) == first
 
 
 def test_cilin_takes_only_groups_of_synonyms():
@@ -79,7 +79,7 @@ def test_real_wordnet_loads_at_once_the_second_time():
     lexicon = load_lexicon("wordnet")
     assert lexicon.readings["film"][0].synonyms[:2] == ("movie", "picture")  # synset 06613686-n of WordNet 3.0
     assert len(lexicon.readings) > 45_000
-    synonyms.wordnet.cache_clear()
+    lexicons.wordnet.cache_clear()
     start = time.process_time()  # of this process: a busy machine does not count
     load_lexicon("wordnet")
     assert time.process_time() - start < 2  # some 0.25 s

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from uegr.attacks.lexicons import Lexicon, Reading
+from uegr.attacks.search import replaceable
 from uegr.attacks.surface import Surface, Words, load_surface
-from uegr.data.synonyms import Lexicon, Reading
 from uegr.errors import InputError
 
 
@@ -124,7 +125,7 @@ def test_any_text_is_rebuilt_to_the_byte(text):
 def test_a_swap_changes_one_word_and_nothing_else(text):
     surface = Surface(TINY)
     words = surface.split(text)
-    for position, _, others in surface.word_substitutes(text):
+    for position, others in replaceable(words, surface).items():
         for other in others:
             again = surface.split(words.swapped(position, other).text)
             assert again.separators == words.separators
@@ -137,7 +138,7 @@ def test_chinese_by_longest_match():
     words = surface.split("我们喜欢电影院，电影。")
     assert words.words == ("我们", "喜欢", "电影院", "电影")
     assert words.text == "我们喜欢电影院，电影。"
-    assert [entry[:2] for entry in surface.word_substitutes("我们喜欢电影")] == [(1, "喜欢"), (2, "电影")]
+    assert list(replaceable(surface.split("我们喜欢电影"), surface)) == [1, 2]
 
 
 def test_without_takes_a_word_and_one_separator():

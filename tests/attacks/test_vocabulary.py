@@ -5,10 +5,11 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from uegr.attacks.lexicons import Lexicon, Reading
 from uegr.attacks.surface import Surface
-from uegr.attacks.vocabulary import substitute_ids, substitution_table, tables
-from uegr.data.synonyms import Lexicon, Reading
+from uegr.attacks.vocabulary import substitution_table, tables
 from uegr.errors import InputError
+from uegr.pieces.hull import Substitutes
 
 ENTRIES = {"good": ("fine", "nice", "great"), "film": ("movie", "picture"), "play": ("film",)}
 SURFACE = Surface(Lexicon("tiny", "en", {word: (Reading("", 0, others),) for word, others in ENTRIES.items()}))
@@ -90,18 +91,15 @@ def test_limit_counts_the_word_itself():
 def test_only_whole_words_have_substitutes(make, tokens, free):
     tokenizer = make()
     batch = torch.tensor([tokenizer.convert_tokens_to_ids(tokens.split())])
-    ids, mask = substitute_ids(batch, tokenizer, SURFACE, limit=4)
-    assert ids.shape == mask.shape == (1, len(tokens.split()), 4)
-    assert torch.equal(ids[..., 0], batch)
-    assert mask[..., 0].all()
-    assert [token for token, keep in zip(tokens.split(), mask[0, :, 1], strict=True) if keep] == free.split()
+    hull = Substitutes(*tables(tokenizer, SURFACE, 4)).hull({"input_ids": batch})
+    free_slots = (hull.slots >= 0)[0]
+    assert [token for token, keep in zip(tokens.split(), free_slots, strict=True) if keep] == free.split()
+    assert torch.equal(hull.ids[:, 0], batch[0][free_slots])
 
 
-def test_tables_are_built_once_and_foreign_ids_refused():
+def test_tables_are_built_once():
     tokenizer = wordpiece()
     assert tables(tokenizer, SURFACE, 4).ids is tables(tokenizer, SURFACE, 4).ids
-    with pytest.raises(InputError, match="model's own tokenizer"):
-        substitute_ids(torch.tensor([[999]]), tokenizer, SURFACE, 4)
 
 
 def test_byte_level_of_a_real_trained_tokenizer():
@@ -113,7 +111,6 @@ def test_byte_level_of_a_real_trained_tokenizer():
     text = ["good film fine movie great film good movie playing play good"] * 9
     tokenizer.train_from_iterator(text, BpeTrainer(vocab_size=300, special_tokens=SPECIAL, show_progress=False))
     wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]")
-    batch = wrapped(["good film playing"], return_tensors="pt").input_ids
-    ids, mask = substitute_ids(batch, wrapped, SURFACE, limit=4)
-    film = batch[0].tolist().index(wrapped.convert_tokens_to_ids("Ġfilm"))
-    assert wrapped.decode(ids[0, film][mask[0, film]]) == " film movie"
+    ids, mask = substitution_table(wrapped, SURFACE, limit=4)
+    film = wrapped.convert_tokens_to_ids("Ġfilm")
+    assert wrapped.decode(ids[film][mask[film]]) == " film movie"

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerFast
 
 from tests.models.families import tiny
+from uegr.attacks.lexicons import Lexicon, Reading
 from uegr.attacks.surface import Surface
-from uegr.attacks.vocabulary import substitute_ids, tables
-from uegr.data.synonyms import Lexicon, Reading
+from uegr.attacks.vocabulary import tables
 from uegr.pieces.divergence import kl
 from uegr.pieces.hull import Hull, Substitutes, combined, entropy, simplex, worst_point
 
@@ -200,13 +200,11 @@ def test_pieces_of_longer_words_are_left_alone_as_by_the_attacks() -> None:
     model.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=model, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]")
     ids = tokenizer(["good playing film!", "play good filming !"], return_tensors="pt")["input_ids"]
-    expected, usable = substitute_ids(ids, tokenizer, surface, limit=4)
     hull = Substitutes(*tables(tokenizer, surface, 4)).hull({"input_ids": ids})
-    active = usable[..., 1:].any(-1)
-    assert torch.equal(hull.slots >= 0, active)
-    assert torch.equal(hull.ids, expected[active])
-    assert torch.equal(hull.mask, usable[active])
-    assert int(active.sum()) == 4  # good, film; play, good
+    free = [[True, False, False, True, False], [True, True, False, False, False]]  # good, film; play, good
+    assert (hull.slots >= 0).tolist() == free
+    named = [[words[token] for token in row[mask]] for row, mask in zip(hull.ids, hull.mask, strict=True)]
+    assert named == [["good", "fine", "great"], ["film", "movie"], ["play", "film"], ["good", "fine", "great"]]
 
 
 def test_wrong_tables_say_what_is_wrong() -> None:

@@ -132,11 +132,6 @@ class Summary:
     seconds: float
     seconds_predicting: float
 
-    @property
-    def mean_batch(self) -> float | None:
-        """Texts in one call of predict."""
-        return self.scored / self.calls if self.calls else None
-
 
 @dataclass(frozen=True)
 class Results:

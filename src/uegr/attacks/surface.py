@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uegr.attacks.inflection import Inflector
-from uegr.data.synonyms import Lexicon, load_lexicon
+from uegr.attacks.lexicons import Lexicon, load_lexicon
 from uegr.errors import InputError
 
 IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -125,11 +125,6 @@ class Surface:
     def lists(self, word: str) -> bool:
         """Whether the lexicon or the stop words have the word."""
         return word in self.lexicon.readings or word in self.stop_words
-
-    def word_substitutes(self, text: str, limit: int | None = None) -> list[tuple[int, str, tuple[str, ...]]]:
-        """(position, word, substitutes) of every word of the text that has any."""
-        found = ((at, word, self.substitutes(word, limit)) for at, word in enumerate(self.split(text).words))
-        return [entry for entry in found if entry[2]]
 
 
 def load_surface(name: str | Path = "default", *, rare: float = 0.1) -> Surface:

@@ -86,7 +86,7 @@ def continues(token: str, mark: str) -> bool:
 
 
 class Tables(NamedTuple):
-    """What `substitute_ids` needs of a tokenizer, built once: two (V, limit) and two (V,)."""
+    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit) and two (V,)."""
 
     ids: Tensor
     mask: Tensor
@@ -104,22 +104,3 @@ def tables(tokenizer: Any, surface: Surface, limit: int = 8) -> Tables:
     if key not in kept:
         kept[key] = (surface, Tables(*substitution_table(tokenizer, surface, limit), *pieces(tokenizer)))
     return kept[key][1]
-
-
-def substitute_ids(input_ids: Tensor, tokenizer: Any, surface: Surface, limit: int = 8) -> tuple[Tensor, Tensor]:
-    """Substitutes of every position of a batch (B, T): ids (B, T, limit) and mask (B, T, limit), itself always first.
-
-    A position that is one piece of a longer word (`play ##ing`) has only itself.
-    """
-    table = tables(tokenizer, surface, limit)
-    where = input_ids.cpu()
-    if where.numel() and not 0 <= int(where.min()) <= int(where.max()) < len(table.ids):
-        got = f"{int(where.min())}..{int(where.max())}"
-        raise InputError(f"expected token ids in 0..{len(table.ids) - 1}, got {got}; is it the model's own tokenizer?")
-    ids, mask = table.ids[where], table.mask[where]
-    joint = table.goes_on[where[:, 1:]] & table.open_ended[where[:, :-1]]  # between each position and the one before
-    inside = torch.zeros_like(where, dtype=torch.bool)
-    inside[:, 1:] |= joint
-    inside[:, :-1] |= joint
-    mask[..., 1:] &= ~inside.unsqueeze(-1)
-    return ids.to(input_ids.device), mask.to(input_ids.device)
