@@ -52,6 +52,8 @@ def test_cards_name_the_sets_and_what_is_not_here_is_left_out_with_a_reason(monk
     assert [one.name for one in found.shift] == ["here"]
     assert list(found.left_out) == ["gone"]
     assert "gone" in found.left_out["gone"]
+    more = gathered(data_of(some_rows(6)), shift=None, also=[data_of(some_rows(3), "mine")])
+    assert [one.name for one in more.shift] == ["here", "mine"]
     with pytest.raises(InputError, match="gone"):  # asked for by name it is an error
         gathered(data_of(some_rows(6)), shift=["gone"])
 

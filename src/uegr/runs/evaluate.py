@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from uegr import data as data_room
-from uegr.errors import InputError
 from uegr.evaluation.suite import evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
 from uegr.runs.finished import FinishedTask, open_run
+from uegr.runs.sets import gathered
 from uegr.training.callbacks import progress_bar
 
 USUAL = ("fgm", "shift")
@@ -57,46 +56,21 @@ def evaluated(
     task: FinishedTask, wanted: set[str], datasets: Sequence[str], rows: int | None, show: Stage
 ) -> Evaluation:
     """The figures of one task."""
-    found = evaluate(
-        task.model,
-        task.tokenizer,
+    sets = gathered(
         task.held_out(),
-        pretrained=task.pretrained() if "drift" in wanted else None,
-        shift=[*(shift_sets(task) if "shift" in wanted else ()), *datasets],
+        shift=None if "shift" in wanted else (),
         adversarial=None if "adversarial" in wanted else (),
         anomaly=None if "anomaly" in wanted else (),
+        also=datasets,
+        rows=rows,
+    )
+    return evaluate(
+        task.model,
+        task.tokenizer,
+        sets,
+        pretrained=task.pretrained() if "drift" in wanted else None,
         curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
         landscape="landscape" in wanted,
-        rows=rows,
         max_length=task.max_length,
         progress=lambda name, done, total: show(f"{task.name}: {name}", done, total),
     )
-    return typed(found)
-
-
-def typed(found: Any) -> Evaluation:
-    """Interim, until evaluation.suite returns its type."""
-    if isinstance(found, Evaluation):
-        return found
-    for curve in found.get("perturbation", {}).values():
-        for point in curve["points"]:
-            ends = {key: point.pop(key) for key in ("low", "high", "n")}
-            point["accuracy"] = {"value": point["accuracy"], **ends}
-    for one in found.get("calibration", {}).get("reliability", []):
-        ends = {key: one.pop(key) for key in ("low", "high", "n")}
-        one["accuracy"] = {"value": one["accuracy"], **ends}
-        one["start"], one["end"] = one.pop("from"), one.pop("to")
-    return Evaluation(**found)
-
-
-def shift_sets(task: FinishedTask) -> list[str]:
-    """The sets that the cards name as a shift of the task and that are available here."""
-    found = []
-    for card, use in data_room.evaluation_sets(task.about.dataset):
-        if use.kind == "shift":
-            try:
-                data_room.load(card.name)
-            except InputError:
-                continue
-            found.append(card.name)
-    return found

@@ -22,6 +22,7 @@ def gathered(
     shift: Wanted = (),
     adversarial: Wanted = (),
     anomaly: Wanted = (),
+    also: Sequence[str | Data] = (),
     rows: int | None = None,
     costly_rows: int | None = 200,
     other_rows: int | None = 3_000,
@@ -30,10 +31,10 @@ def gathered(
 ) -> Sets:
     """The held-out rows of `data`, and other sets: cards, files, folders or `Data`; None takes what the cards name.
 
-    `rows` bounds the rows of each set. Also, `costly_rows` bounds those of PGD, input gradients and sharpness,
-    `other_rows` those of each shifted or adversarial set, and `outlier_rows` those of each set of outliers. They are
-    drawn by the seed, every label in proportion. A set that a card names and that is not available here is in
-    `left_out`; a set that is asked for by name must be here.
+    `also` are further sets, measured as a shift. `rows` bounds the rows of each set. `costly_rows` bounds those of PGD,
+    input gradients and sharpness, `other_rows` those of each shifted or adversarial set, and `outlier_rows` those of
+    each set of outliers. They are drawn by the seed, every label in proportion. A set that a card names and that is not
+    available here is in `left_out`; a set that is asked for by name must be here.
     """
     splits = held_out_splits(data)
     left_out: dict[str, str] = {}
@@ -50,7 +51,7 @@ def gathered(
         data.metrics,
         data.labels,
         few=pooled(data, splits[:1], bound(rows, costly_rows), seed),
-        shift=found(data.name, "shift", shift, labelled, left_out),
+        shift=[*found(data.name, "shift", shift, labelled, left_out), *map(labelled, also)],
         adversarial=found(data.name, "adversarial", adversarial, labelled, left_out),
         anomaly=dict(found(data.name, "anomaly", anomaly, unlabelled, left_out)),
         left_out=left_out,
