@@ -8,7 +8,8 @@ import yaml
 
 from tests.benchmark.tiny_grid import grid_file, run
 from uegr.benchmark.grid import Grid, read_grid
-from uegr.benchmark.plan import cells_of, printed_by_name
+from uegr.benchmark.plan import cells_of, compared_by_name, printed_by_name
+from uegr.cli.benchmark import write_grid
 from uegr.errors import InputError
 
 BASE: dict[str, Any] = {"title": "t", "methods": ["vanilla"], "datasets": ["snippets"]}
@@ -38,6 +39,8 @@ MISTAKES = {
     "unknown key of a scale": ({"scales": {"full": {"seed": 3}}}, "a scale has no key seed; did you mean seeds?"),
     "a scale that changes the title": ({"scales": {"full": {"title": "x"}}}, "a scale has no key title"),
     "an unknown label left out": ({"leave_out": [{"method": "vanila"}]}, "no method vanila; did you mean vanilla?"),
+    "an unknown baseline": ({"baseline": "vanila"}, "baseline: no method vanila; did you mean vanilla?"),
+    "an unknown base": ({"base": {"model": "bert"}}, "base: no model bert; choose one of: minilm"),
     "no path": ({"vary": {"epsilon": [1]}}, "expected section.key, such as method.epsilon, got 'epsilon'"),
     "nothing to vary": ({"vary": {"method.epsilon": 3}}, "expected a list of values, or pairs"),
     "unknown method": ({"methods": ["uger"]}, "unknown method uger; did you mean uegr?"),
@@ -172,3 +175,24 @@ def test_a_pattern_or_a_part_of_the_name_chooses_cells(tmp_path: Path) -> None:
     assert run(file, "--dry-run", "--output", tmp_path / "out", "--only", "*rdrop*1*")[0] == 0
     assert "no cell of grid.yaml fits 'sam'" in run(file, "--only", "sam", "--output", tmp_path / "out")[2]
     assert not (tmp_path / "out").exists()
+
+
+def test_what_the_others_are_compared_with_is_named_by_its_settings() -> None:
+    methods = [
+        {"name": "vanilla", "label": "w/o dropout", "method": {"dropout": 0.0}},
+        {"name": "vanilla", "label": "dropout"},
+    ]
+    models = ["minilm-l3", {"name": "minilm", "stands_for": "bert-large"}]
+    both = grid(methods=methods, models=models, baseline="dropout", base={"model": "bert-large", "method": "dropout"})
+    vanilla = {"method": "vanilla", "method.dropout": None}
+    assert compared_by_name(both) == {"baseline": vanilla, "base": {"model": "minilm"} | vanilla}
+    assert compared_by_name(grid()) == {}
+
+
+def test_grid_yaml_carries_the_baseline_and_the_base(tmp_path: Path) -> None:
+    methods = ["vanilla", "uegr"]
+    both = grid(methods=methods, baseline="vanilla", base={"model": "minilm", "method": "vanilla"})
+    write_grid(tmp_path, both, cells_of(both))
+    stored = yaml.safe_load((tmp_path / "grid.yaml").read_text(encoding="utf-8"))
+    assert stored["baseline"] == {"method": "vanilla"}
+    assert stored["base"] == {"model": "minilm", "method": "vanilla"}

@@ -71,6 +71,10 @@ class Entry(Strict):
     def called(self) -> str:
         return self.label or self.name
 
+    def names(self, also_replaced: bool) -> list[str]:
+        """Its label, and on request the entry of the paper that it replaces."""
+        return [self.called, *([self.stands_for] if also_replaced and self.stands_for else [])]
+
 
 class Shared(Strict):
     """Settings of every cell."""
@@ -141,6 +145,8 @@ class Grid(Strict):
     leave_out: tuple[
         dict[Literal["method", "model", "dataset"], str], ...
     ] = ()  # combinations the paper lacks
+    baseline: str | None = None  # the method, by its label, that the others are compared with
+    base: dict[Literal["method", "model"], str] = Field(default_factory=dict)  # that relative improvement starts from
     measure: Measure = Measure()
     search: Search | None = None
     processes: int = Field(1, ge=1)  # that train one cell together, with torchrun
@@ -163,10 +169,18 @@ class Grid(Strict):
             names = [entry.called for entry in axis]
             if twice := sorted({name for name in names if names.count(name) > 1}):
                 raise ValueError(f"expected every entry once, got {twice[0]} twice; give one of them a label")
+        return self
+
+    @model_validator(mode="after")
+    def labels_are_known(self) -> "Grid":
+        """What is left out, the baseline and the base are entries of this grid."""
+        named = [("leave_out", pair) for combination in self.leave_out for pair in combination.items()]
+        named += [("baseline", ("method", self.baseline))] if self.baseline else []
+        named += [("base", pair) for pair in self.base.items()]
         axes = {"method": self.methods, "model": self.models, "dataset": self.datasets}
-        for name, label in (pair for combination in self.leave_out for pair in combination.items()):
-            if label not in (known := [entry.called for entry in axes[name]]):
-                raise ValueError(f"leave_out: no {name} {label}; {did_you_mean(label, known)}")
+        for key, (axis, label) in named:
+            if label not in (known := [name for entry in axes[axis] for name in entry.names(key == "base")]):
+                raise ValueError(f"{key}: no {axis} {label}; {did_you_mean(label, known)}")
         return self
 
 

@@ -189,10 +189,20 @@ def printed_by_name(grid: Grid) -> list[dict[str, Any]]:
     return found
 
 
-def named(axis: str, label: str, entries: Iterable[Entry]) -> dict[str, Any]:
+def compared_by_name(grid: Grid) -> dict[str, dict[str, Any]]:
+    """What the others are compared with, by names and settings: the baseline, and the base of the improvement."""
+    axes = {"method": grid.methods, "model": grid.models}
+    base = {
+        key: value for axis, label in grid.base.items() for key, value in named(axis, label, axes[axis], True).items()
+    }
+    baseline = named("method", grid.baseline, grid.methods) if grid.baseline else {}
+    return {key: value for key, value in (("baseline", baseline), ("base", base)) if value}
+
+
+def named(axis: str, label: str, entries: Iterable[Entry], also_replaced: bool = False) -> dict[str, Any]:
     """The name behind a label, and the settings in which it differs from others of that name."""
     listed = list(entries)
-    own = next((entry for entry in listed if entry.called == label), None)
+    own = next((entry for entry in listed if label in entry.names(also_replaced)), None)
     if own is None:
         return {}
     twins = [entry for entry in listed if entry.name == own.name]

@@ -70,12 +70,13 @@ def write_grid(root: Path, grid: Any, cells: Sequence[Any]) -> None:
     """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
     import yaml
 
-    from uegr.benchmark.plan import printed_by_name
+    from uegr.benchmark.plan import compared_by_name, printed_by_name
     from uegr.files import write_text
 
     path = root / GRID
     content = {"title": grid.title, "source": grid.source, "scale": grid.scale}
     content |= grid.model_dump(mode="json", exclude_defaults=True) | {"printed": printed_by_name(grid)}
+    content |= compared_by_name(grid)
     content["cells"] = [{"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied} for cell in cells]
     content = json.loads(json.dumps(content))  # no two places share a mapping, or YAML would write references
     before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
