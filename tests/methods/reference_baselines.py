@@ -34,7 +34,7 @@ def logits_of(model: nn.Module, batch: Batch, move: Tensor | None = None) -> Ten
     layer = model.get_input_embeddings()
     hook = layer.register_forward_hook(lambda module, inputs, output: output if move is None else output + move)
     try:
-        return model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])["logits"]
+        return model(**{key: value for key, value in batch.items() if key != "labels"})["logits"]
     finally:
         hook.remove()
 

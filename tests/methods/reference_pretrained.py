@@ -135,13 +135,15 @@ def kl(one: Tensor, other: Tensor) -> list[Tensor]:
 
 
 def corners(batch: Batch, options: Options) -> dict[tuple[int, int], list[int]]:
-    """The substitutes of each position that has any, itself first."""
-    ids, mask = options.get("table") or substitutes()
+    """The substitutes of each position of the side that has any, itself first; all of a single text is that side."""
+    ids, mask = (options.get("table") or substitutes())[:2]
+    types = batch.get("token_type_ids", torch.zeros_like(batch["input_ids"]))
+    wanted = {"first": {0}, "second": {1}, "both": {0, 1}}[options["side"]] if types.any() else {0}
     found = {}
     for i, row in enumerate(batch["input_ids"].tolist()):
         for t, token in enumerate(row):
             words = [word for word, usable in zip(ids[token].tolist(), mask[token].tolist(), strict=True) if usable]
-            if len(words) > 1 and batch["attention_mask"][i, t]:
+            if len(words) > 1 and batch["attention_mask"][i, t] and int(types[i, t]) in wanted:
                 found[i, t] = words
     return found
 
@@ -208,16 +210,21 @@ def adv_mixout(model: nn.Module, batch: Batch, options: Options) -> Gradients:
 
 
 def rift(model: nn.Module, batch: Batch, options: Options) -> Gradients:
-    """Dong et al. 2021, eq. 10 and 11."""
+    """Dong et al. 2021, eq. 10 and 11; without an attack section 2.3, whose features are those of x."""
     teacher = copy.deepcopy(model).eval()
     with torch.no_grad():
         for name, value in (options.get("pretrained") or {}).items():
             teacher.get_parameter(name).copy_(value)
-        t = teacher.bert(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).pooler_output
-    move = move_to(model, batch, worst(model, batch, options), options)
+        t = teacher.bert(**{key: value for key, value in batch.items() if key != "labels"}).pooler_output
     seen: list[Tensor] = []
     hook = model.bert.register_forward_hook(lambda module, inputs, output: seen.append(output.pooler_output))
-    task = adversarial_loss(model, batch, options, move)  # runs x, then x^
+    if options["attack"]:
+        hook.remove()
+        move = move_to(model, batch, worst(model, batch, options), options)
+        hook = model.bert.register_forward_hook(lambda module, inputs, output: seen.append(output.pooler_output))
+        task = adversarial_loss(model, batch, options, move)  # runs x, then x^
+    else:
+        task = loss_of(logits_of(model, batch), batch["labels"])
     hook.remove()
     labels = batch["labels"] if options["conditional"] else torch.zeros(len(t))
     information = torch.zeros((), dtype=torch.float64)

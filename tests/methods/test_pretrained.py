@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import BertModel
 
 import uegr
 from tests.methods.reference_pretrained import REFERENCES
 from tests.methods.tiny_models import made, shaken
 from uegr import Moment, methods
-from uegr.testing.models import adapted, batch_for, classifier
+from uegr.methods import METHODS
+from uegr.testing.models import adapted, batch_for, classifier, substitutes
 from uegr.testing.subject import EARLY, gradients, prepared, step
 
 SMALL = {"steps": 3, "sparsity": 0.05}
@@ -32,6 +34,8 @@ FEATURES = {**SMALL, "projection": (8, 4), "alpha": 0.7}
         ("rift", FEATURES),
         ("rift", {**FEATURES, "conditional": False}),
         ("rift", {**FEATURES, "conditional": False, "beta": 0.0}),
+        ("rift", {**FEATURES, "attack": False}),
+        ("rift", {**FEATURES, "attack": False, "conditional": False}),
         ("roast", {"epsilon": 0.5, "divergence_weight": 2.0, "adversarial": False}),
         ("roast", {"epsilon": 0.5, "divergence_weight": 0.3, "reduction": "sum"}),
     ],
@@ -43,7 +47,7 @@ def test_away_from_the_anchors_the_gradient_equals_the_equations(
     batch = batch_for(model, labels)
     method = made(name, **options)
     if name == "rift" and labels == 1 and method.options["conditional"]:
-        with pytest.raises(ValueError, match="say conditional=False, or choose ascc"):
+        with pytest.raises(ValueError, match="use conditional=False, or choose ascc"):
             prepared(method, model, batch)
         return
     before = {key: weight.detach().clone() for key, weight in model.named_parameters()}
@@ -66,6 +70,7 @@ def test_away_from_the_anchors_the_gradient_equals_the_equations(
         ("mixout", {"p": 0.0}, "vanilla", {}),
         ("ascc", {"beta": 0.0}, "vanilla", {}),
         ("rift", {"alpha": 0.0, **SMALL}, "ascc", SMALL),
+        ("rift", {"alpha": 0.0, "attack": False}, "vanilla", {}),
         ("adv_ptwd", {"strength": 0.0, **SMALL}, "ascc", SMALL),
         ("adv_mixout", {"p": 0.0, **SMALL}, "ascc", SMALL),
         ("roast", {"epsilon": 0.0, "divergence_weight": 0.0, "adversarial": False}, "vanilla", {}),
@@ -83,6 +88,58 @@ def test_a_limit_is_the_other_method_bitwise(
         found.append(gradients(model))
     assert found[0].keys() == found[1].keys()
     assert all(torch.equal(value, found[1][key]) for key, value in found[0].items())
+
+
+@pytest.mark.parametrize("side", ["second", "first", "both"])
+@pytest.mark.parametrize("name", ["ascc", "rift", "adv_ptwd", "adv_mixout"])
+def test_of_a_pair_only_the_side_that_may_change_is_moved(name: str, side: str) -> None:
+    """Against the literal equations; the last three tokens of a row are its second text."""
+    model = classifier(dtype=torch.float64)
+    batch = batch_for(model)
+    batch["token_type_ids"] = (batch["attention_mask"].flip(1).cumsum(1).flip(1) <= 3).long() * batch["attention_mask"]
+    method = prepared(made(name, side=side, **(FEATURES if name == "rift" else SMALL)), model, batch)
+    torch.manual_seed(0)
+    expected = REFERENCES[name](copy.deepcopy(model), batch, dict(method.options))
+    step(method, model, batch, moment=EARLY)
+    for key, gradient in gradients(model).items():
+        wanted = expected.get(key, torch.zeros_like(gradient))
+        torch.testing.assert_close(gradient, wanted, rtol=1e-9, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
+
+
+def test_the_default_side_is_the_second_text() -> None:
+    for name in ("ascc", "rift", "adv_ptwd", "adv_mixout"):
+        assert METHODS[name]().options["side"] == "second"
+
+
+@pytest.mark.parametrize("name", ["ascc", "rift", "adv_ptwd", "adv_mixout"])
+def test_a_tokenizer_that_marks_no_boundary_is_refused_at_the_start(name: str) -> None:
+    model = classifier()
+    table = substitutes()[:2]
+    method = METHODS[name]()
+    method.objective.use_table(*table)
+    with pytest.raises(ValueError, match=r"expected a tokenizer .* for side='second', got one .*; use side='both'"):
+        method.objective.check(model)
+    method = METHODS[name](side="both")
+    method.objective.use_table(*table)
+    method.objective.check(model)
+
+
+def test_informative_fine_tuning_needs_no_substitutes_and_costs_two_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = classifier()
+    batch = batch_for(model)
+    method = METHODS["rift"](attack=False, projection=(8, 4))
+    assert not method.objective.needs_tokenizer
+    prepared(method, model, batch)
+    rows, forward = [0], BertModel.forward
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        rows[0] += len(kwargs["input_ids"] if "input_ids" in kwargs else args[0])
+        return forward(self, *args, **kwargs)
+
+    monkeypatch.setattr(BertModel, "forward", counted)
+    assert step(method, model, batch).keys() == {"task", "information"}
+    assert method.objective.passes == (2, 1)
+    assert rows[0] == 2 * len(batch["labels"])
 
 
 def test_wcons_without_strength_is_the_annealed_task() -> None:
@@ -127,17 +184,18 @@ def test_without_a_table_three_lines_are_the_remedy(name: str, tmp_path: Any) ->
     lines = [line.strip() for line in str(refusal.value).splitlines()[1:]]
     assert len(lines) == 3
     exec("\n".join(lines), {"method": method, "tokenizer": vocabulary()})
-    assert method.objective.table.ids.tolist() == [[0, 0, 0], [1, 1, 1], [2, 3, 2], [3, 3, 3]]
+    assert method.objective.table.ids.tolist() == [[0, 0, 0], [1, 1, 1], [2, 3, 2], [3, 3, 3], [4, 4, 4]]
     method.objective.check(model)
 
 
 def vocabulary() -> Any:
-    from tokenizers import Tokenizer, models
+    from tokenizers import Tokenizer, models, processors
     from transformers import PreTrainedTokenizerFast
 
-    words = {"[PAD]": 0, "[UNK]": 1, "good": 2, "fine": 3}
+    words = {"[PAD]": 0, "[UNK]": 1, "good": 2, "fine": 3, "[SEP]": 4}
     inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
-    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]")
+    inner.post_processor = processors.TemplateProcessing(single="$A", pair="$A [SEP] $B", special_tokens=[("[SEP]", 4)])
+    return PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]", sep_token="[SEP]")
 
 
 @pytest.mark.parametrize(

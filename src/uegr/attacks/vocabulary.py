@@ -85,13 +85,22 @@ def continues(token: str, mark: str) -> bool:
     return mark in STARTS and not token.startswith(mark) and token[:1].isalnum()
 
 
+def separator(tokenizer: Any) -> int | None:
+    """The token that the tokenizer puts between the two texts of a pair, if it does so."""
+    mark: int | None = tokenizer.sep_token_id
+    return mark if mark in tokenizer("a", "b")["input_ids"][:-1] else None
+
+
 class Tables(NamedTuple):
-    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit) and two (V,)."""
+    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit), two (V,), and the token
+    between the two texts of a pair.
+    """
 
     ids: Tensor
     mask: Tensor
     goes_on: Tensor
     open_ended: Tensor
+    separator: int | None
 
 
 _TABLES: WeakKeyDictionary[Any, dict[tuple[int, int], tuple[Surface, Tables]]] = WeakKeyDictionary()
@@ -102,5 +111,6 @@ def tables(tokenizer: Any, surface: Surface, limit: int = 8) -> Tables:
     kept = _TABLES.setdefault(tokenizer, {})
     key = (id(surface), limit)  # the surface is kept beside, so that its id stays its own
     if key not in kept:
-        kept[key] = (surface, Tables(*substitution_table(tokenizer, surface, limit), *pieces(tokenizer)))
+        words, ends = substitution_table(tokenizer, surface, limit), pieces(tokenizer)
+        kept[key] = (surface, Tables(*words, *ends, separator(tokenizer)))
     return kept[key][1]

@@ -19,6 +19,7 @@ from uegr.methods.mixout import Mixture, Weights
 from uegr.methods.objectives.hull import ConvexHull
 from uegr.pieces.anchors import Unit
 from uegr.pieces.embedding import Batch
+from uegr.pieces.sides import Side
 
 
 class MixedHull(ConvexHull):
@@ -59,7 +60,8 @@ def adv_mixout(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
+    side: Side = "second",
 ) -> Method:
     """ASCC through a mixture with the pretrained weights (Adv-Mixout)."""
     hull = {"beta": beta, "steps": steps, "step_size": step_size, "sparsity": sparsity}
-    return Method(MixedHull(Mixture(p, weights, unit), **hull, substitutes=substitutes, limit=limit))
+    return Method(MixedHull(Mixture(p, weights, unit), **hull, substitutes=substitutes, limit=limit, side=side))

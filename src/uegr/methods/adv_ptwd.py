@@ -23,6 +23,7 @@ from uegr.pieces.checks import check_amount
 from uegr.pieces.embedding import Batch
 from uegr.pieces.encoder import encoder_names, extended
 from uegr.pieces.hull import Hull, combined
+from uegr.pieces.sides import Side
 
 Distance = Literal["norm", "squared"]
 UNDER_ROOT = 1e-10
@@ -87,6 +88,7 @@ def adv_ptwd(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
+    side: Side = "second",
 ) -> Method:
     """ASCC that stays near the pretrained weights (Adv-PTWD)."""
     return Method(AnchoredHull(**locals()))

@@ -11,11 +11,14 @@ by `steps` steps of Adam. beta 10 (IMDB; 5 on SNLI); beta = 0 is vanilla. From t
 dropout off; sparsity 15/(300·128); the gradient of KL flows through both predictions and into the substitutes' vectors.
 Deviations: v starts at 0 (released: nearly 0, at random); the word vectors are combined, not what positions and
 normalisation make of them; pieces of longer words are left alone. Substitutes come from the surface that attacks use
-(`substitutes`, `limit` with the word itself). S + 3 forward and S + 2 backward passes, S of each for v alone.
+(`substitutes`, `limit` with the word itself). Of a pair only the `side` that the attacks change is moved, as released:
+the second text, such as the hypothesis; all of a single text. S + 3 forward and S + 2 backward passes, S of each for v
+alone.
 """
 
 from uegr.methods.contract import Method, configured
 from uegr.methods.objectives.hull import ConvexHull
+from uegr.pieces.sides import Side
 
 
 @configured
@@ -27,6 +30,7 @@ def ascc(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
+    side: Side = "second",
 ) -> Method:
     """Predictions that no mixture of synonyms moves (ASCC)."""
     return Method(ConvexHull(**locals()))

@@ -30,7 +30,7 @@ class Objective:
     passes: tuple[int, int] = (1, 1)
     extra: ClassVar[str] = ""  # what it does to all weights beside the passes; step_cost.py measures it apart
     batchwise: str = ""  # why the loss is not a mean over examples, so that accumulating changes it
-    needs_tokenizer: ClassVar[bool] = False  # attacks by words: the trainer gives it a table of substitutes
+    needs_tokenizer: bool = False  # attacks by words: the trainer gives it a table of substitutes
     keeps_weights: ClassVar[bool] = True  # False: moves or replaces weights, which sharded training cannot do
 
     def check(self, model: nn.Module) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from uegr.pieces.divergence import Divergence, between
 from uegr.pieces.embedding import Batch, arranged, embedding_layer, token_mask
 from uegr.pieces.encoder import in_mode
+from uegr.pieces.sides import Side, on_side
 
 OUTSIDE = -1e4  # the logit of a column that is no substitute: its weight is exactly 0, its gradient too
 
@@ -36,13 +37,14 @@ class Substitutes:
     """A table by token id: what may stand in its place, itself first; see `uegr.attacks.vocabulary`.
 
     `goes_on` and `open_ended` (vocabulary,) tell tokens that continue a word and those that can be continued; pieces of
-    longer words are then left alone.
+    longer words are then left alone. `separator` stands between the two texts of a pair (pieces/sides.py).
     """
 
     ids: Tensor  # (vocabulary, corners)
     mask: Tensor  # (vocabulary, corners)
     goes_on: Tensor | None = None
     open_ended: Tensor | None = None
+    separator: int | None = None
 
     def __post_init__(self) -> None:
         if self.ids.dim() != 2 or self.ids.shape != self.mask.shape or self.mask.dtype != torch.bool:
@@ -53,11 +55,11 @@ class Substitutes:
         """The table on a device; itself if it is there."""
         if self.ids.device == device:
             return self
-        rest = (None if value is None else value.to(device) for value in (self.goes_on, self.open_ended))
-        return Substitutes(self.ids.to(device), self.mask.to(device), *rest)
+        goes_on, open_ended = (None if value is None else value.to(device) for value in (self.goes_on, self.open_ended))
+        return Substitutes(self.ids.to(device), self.mask.to(device), goes_on, open_ended, self.separator)
 
-    def hull(self, batch: Batch) -> Hull:
-        """The hulls of a batch.
+    def hull(self, batch: Batch, side: Side = "both") -> Hull:
+        """The hulls of a batch, of the tokens on that side of a pair.
 
         >>> table = Substitutes(torch.tensor([[0, 0], [1, 2], [2, 2]]), torch.tensor([[1, 0], [1, 1], [1, 0]]).bool())
         >>> hull = table.hull({"input_ids": torch.tensor([[0, 1, 2]])})
@@ -71,6 +73,7 @@ class Substitutes:
                 "build the table with the model's own tokenizer"
             )
         active = self.mask[tokens][..., 1:].any(-1) & token_mask(batch).bool() & ~self.inside_word(tokens)
+        active &= on_side(batch, side, self.separator)
         slots = torch.where(active, active.flatten().cumsum(0).view_as(tokens) - 1, -1)
         return Hull(slots, self.ids[tokens[active]], self.mask[tokens[active]])
 

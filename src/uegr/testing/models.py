@@ -21,7 +21,7 @@ from uegr.models.textcnn import TextCNNConfig
 Batch = dict[str, Tensor]
 Kind = tuple[Callable[..., PreTrainedConfig], dict[str, Any]]
 
-VOCABULARY = 40  # ids from 5 on are words
+VOCABULARY, SEPARATOR = 40, 3  # ids from 5 on are words
 SIZE: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
 KINDS: dict[str, Kind] = {
     "bert": (BertConfig, SIZE),
@@ -132,9 +132,11 @@ def key_words(size: int, seed: int) -> Batch:
     return {"input_ids": ids, "attention_mask": (ids != 0).long(), "labels": labels}
 
 
-def substitutes() -> tuple[Tensor, Tensor]:
-    """A table of substitutes: each word from 10 on has the next two, every third none; 5 to 9, the key words, none."""
+def substitutes() -> tuple[Tensor, Tensor, None, None, int]:
+    """What `uegr.attacks.vocabulary.tables` gives, for the tiny models: each word from 10 on has the next two, every
+    third none; 5 to 9, the key words, none. The separator is a token that no batch has: all texts are single.
+    """
     ids = torch.arange(VOCABULARY).unsqueeze(1) + torch.arange(3)
     ids = torch.where(ids < VOCABULARY, ids, ids - 30)
     alone = (torch.arange(VOCABULARY) < 10) | (torch.arange(VOCABULARY) % 3 == 0)
-    return ids, torch.arange(3).eq(0) | ~alone.unsqueeze(1)
+    return ids, torch.arange(3).eq(0) | ~alone.unsqueeze(1), None, None, SEPARATOR
