@@ -92,8 +92,9 @@ def separator(tokenizer: Any) -> int | None:
 
 
 class Tables(NamedTuple):
-    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit), two (V,), and the token
-    between the two texts of a pair.
+    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit) and two (V,).
+
+    `separator` is the token between the two texts of a pair.
     """
 
     ids: Tensor
