@@ -4,6 +4,7 @@ import pytest
 from datasets import Dataset
 
 from tests.evaluation.subjects import some_rows
+from tests.tiny_run import write_csv
 from uegr.data import Data
 from uegr.data.card import Card
 from uegr.errors import InputError
@@ -73,3 +74,8 @@ def test_every_kind_of_set_has_a_bound_of_its_own(rows, expected):
     found = gathered(data_of(some_rows(20)), **others, **bounds)
     parts = (found.own, found.fewer, found.shift[0].rows, found.adversarial[0].rows, found.anomaly["anomaly"])
     assert tuple(map(len, parts)) == expected
+
+
+def test_a_file_is_read_as_numbers_for_a_regression(tmp_path):
+    file = write_csv(tmp_path / "prices.csv", [(f"film {number}", str(number % 3)) for number in range(9)])
+    assert set(other(str(file), None).rows["label"]) == {0.0, 1.0, 2.0}

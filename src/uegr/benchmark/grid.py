@@ -142,9 +142,7 @@ class Grid(Strict):
     datasets: tuple[Entry, ...] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
-    leave_out: tuple[
-        dict[Literal["method", "model", "dataset"], str], ...
-    ] = ()  # combinations the paper lacks
+    leave_out: tuple[dict[Literal["method", "model", "dataset"], str], ...] = ()  # combinations the paper lacks
     baseline: str | None = None  # the method, by its label, that the others are compared with
     base: dict[Literal["method", "model"], str] = Field(default_factory=dict)  # that relative improvement starts from
     measure: Measure = Measure()

@@ -101,7 +101,7 @@ def other(
 
 def loaded(source: str, labels: Sequence[str] | None) -> Data:
     """A card knows its labels; a file's are read as the model's."""
-    kinds: dict[str, Any] = {"task": "regression"} if labels is None else {"labels": labels}
+    kinds: dict[str, Any] = {"kind": "regression"} if labels is None else {"labels": labels}
     return load(source, labelled=True) if source in cards() else load(source, labelled=True, **kinds)
 
 
