@@ -1,9 +1,14 @@
 """What is one setting, what it is compared with, and where each task of a run appears."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.report.synthetic_runs import groups_of, result, share, with_evaluation
+from uegr.report.groups import grouped
 from uegr.report.provenance import summary
+from uegr.report.reading import Grid, Run
+from uegr.report.tables import explained, leaderboard
 from uegr.result import Curve, Point, Search
 from uegr.statistics import proportion, relative_improvement
 
@@ -35,6 +40,30 @@ def test_the_baseline_has_the_same_rows_and_if_it_can_the_same_training():
     assert groups_of(result("imdb", "vanilla", 0), other)[1].baseline is not None
     slow, fast = (result("imdb", "vanilla", 0, epochs=epochs) for epochs in (3.0, 1.0))
     assert groups_of(slow, fast, other)[2].baseline is None  # which of the two would be a guess
+
+
+def ablation(order, baseline=None):
+    """Two vanilla rows, as in UEGR's table IV, found in some order."""
+    settings = {"w/o": {"dropout": 0.0}, "own": {"dropout": None}}
+    grid = Grid(Path("t4"), "table IV", baseline=baseline or {})
+    runs = [result("imdb", "vanilla", 0, **settings[name]) for name in order] + [result("imdb", "rat", 0)]
+    return grouped([Run(str(place), run, grids=(grid,)) for place, run in enumerate(runs)])
+
+
+def test_of_two_vanilla_rows_the_baseline_does_not_depend_on_the_order_and_is_shown():
+    for order in (("w/o", "own"), ("own", "w/o")):
+        groups = ablation(order)
+        (rat,) = (group for group in groups if group.method == "rat")
+        assert rat.baseline.label == "vanilla (dropout default)"
+        assert leaderboard(groups).baselines == ["vanilla (dropout default)"]
+        assert "to vanilla (dropout default)" in explained(rat.columns["own"])
+
+
+def test_a_grid_names_the_baseline_and_the_other_vanilla_row_is_compared_with_it():
+    groups = {group.label: group for group in ablation(("w/o", "own"), {"method": "vanilla", "method.dropout": 0.0})}
+    assert groups["rat"].baseline is groups["vanilla (dropout 0)"]
+    assert groups["vanilla (dropout default)"].baseline is groups["vanilla (dropout 0)"]
+    assert groups["vanilla (dropout 0)"].baseline is None
 
 
 def test_files_are_called_by_their_last_part_unless_two_would_be_the_same():

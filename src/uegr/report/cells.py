@@ -26,6 +26,7 @@ class Cell:
     quantity: Quantity
     figures: Mapping[int, Figure]  # by seed
     difference: Figure | None = None  # to the baseline, over the seeds that both have
+    against: str = ""  # the baseline's label
     p: float | None = None
     adjusted: float | None = None
     test: Test = ""
@@ -64,14 +65,14 @@ def over_seeds(runs: Iterable[tuple[int, Mapping[Key, Entry]]]) -> dict[Key, Cel
     return found
 
 
-def compared(cell: Cell, base: Cell) -> Cell:
+def compared(cell: Cell, base: Cell, against: str = "") -> Cell:
     """The cell with its difference to the baseline, over the seeds that both have."""
     seeds = sorted(set(cell.figures) & set(base.figures))
     if not seeds:
         return cell
     found = difference([cell.figures[seed] for seed in seeds], [base.figures[seed] for seed in seeds])
     test: Test = "" if found.p is None else "seeds" if len(seeds) > 1 else "rows"
-    return replace(cell, difference=found.figure, p=found.p, test=test)
+    return replace(cell, difference=found.figure, against=against, p=found.p, test=test)
 
 
 def direction(cell: Cell) -> Mark:

@@ -1,14 +1,14 @@
 """Runs that differ by their seed alone are one setting; settings of one data set and model are compared."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from uegr.report.cells import Cell, compared, marked, over_seeds
 from uegr.report.columns import columns_of
 from uegr.report.figures import Entry, Quantity, bare
-from uegr.report.reading import Run, TaskRun, tasks_of
+from uegr.report.reading import Grid, Run, TaskRun, tasks_of
 from uegr.report.settings import leaves, short, shown_names, spoken
 from uegr.result import Evaluation
 from uegr.statistics import relative_improvement
@@ -26,7 +26,8 @@ class Group:
     method: str
     options: tuple[tuple[str, Any], ...]  # what varies on this data set and model
     runs: list[TaskRun]
-    baseline: "Group | None" = None
+    baseline: "Group | None" = None  # that it is compared with
+    base: "Group | None" = None  # that its relative improvement starts from
     cells: dict[str, Cell] = field(default_factory=dict)  # every figure
     columns: dict[str, Cell] = field(default_factory=dict)  # the summaries of the leaderboard
 
@@ -58,6 +59,7 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
     groups = [group for block, parts in blocks_of(tasks_of(runs)).items() for group in settings(block, parts)]
     for group in groups:
         group.baseline = baseline_of(group, groups)
+        group.base = base_of(group, groups)
     fill(groups)
     return sorted(groups, key=lambda group: (*group.block, group.method != BASELINE, group.method, rank(group)))
 
@@ -106,13 +108,47 @@ def shared(group: Group, *sections: str) -> dict[str, Any]:
 
 
 def baseline_of(group: Group, groups: Sequence[Group]) -> Group | None:
-    """The vanilla runs with the same rows and the same training; where only the training differs, the only such."""
-    if group.method == BASELINE:
-        return None
-    same = [other for other in groups if other.method == BASELINE and other.block == group.block]
+    """The vanilla runs with the same rows and the same training; where only the training differs, the only such.
+
+    Where there are several, the one that the grid names, or else the one with the fewest settings of its own.
+    """
+    same = [other for other in groups if other.block == group.block]
     same = [other for other in same if shared(other, "dataset", "model") == shared(group, "dataset", "model")]
-    exact = [other for other in same if shared(other, "training") == shared(group, "training")]
-    return exact[0] if exact else same[0] if len(same) == 1 else None
+    for grid in grids_of(group):
+        if grid.baseline and (named := [other for other in same if is_meant(other, grid.baseline)]):
+            return None if group in named else closest(group, named)
+    return None if group.method == BASELINE else closest(group, [other for other in same if other.method == BASELINE])
+
+
+def closest(group: Group, candidates: Sequence[Group]) -> Group | None:
+    """The candidate with the same training; otherwise the only one."""
+    exact = [other for other in candidates if shared(other, "training") == shared(group, "training")]
+    if exact:
+        return min(exact, key=lambda other: (sum(value is not None for _, value in other.options), other.label))
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def base_of(group: Group, groups: Sequence[Group]) -> Group | None:
+    """What the relative improvement starts from: what the grid names, on the same rows; otherwise the baseline."""
+    for grid in grids_of(group):
+        if grid.base:
+            own = {"model": group.runs[0].config.model.name, "method": BASELINE}
+            same = [other for other in groups if shared(other, "dataset") == shared(group, "dataset")]
+            named = [other for other in same if other.dataset == group.dataset and is_meant(other, own | grid.base)]
+            return closest(group, named)
+    return group.baseline
+
+
+def grids_of(group: Group) -> list[Grid]:
+    """The grids that its runs are cells of."""
+    return list({grid.folder: grid for run in group.runs for grid in run.run.grids}.values())
+
+
+def is_meant(group: Group, wanted: Mapping[str, Any]) -> bool:
+    """Whether the setting has these names (`method: vanilla`) and settings (`method.dropout: 0.0`)."""
+    config, settings = group.runs[0].config, group.runs[0].run.settings
+    have = {**settings, "method": config.method.name, "model": config.model.name}
+    return all(have.get(key) == value for key, value in wanted.items())
 
 
 def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
@@ -141,21 +177,29 @@ def fill(groups: Sequence[Group]) -> None:
 
 
 def add_improvement(group: Group) -> None:
-    """Table III's number as one more column, each seed against the baseline's run of that seed."""
-    base = dict(group.baseline.evaluations) if group.baseline else {}
+    """Table III's number as one more column, each seed against the base's run of that seed."""
+    if group.base is None:
+        return
+    base, name = dict(group.base.evaluations), base_name(group, group.base)
     found = []
     for seed, evaluation in group.evaluations:
-        if seed in base and (entry := improvement(evaluation, base[seed])):
+        if seed in base and (entry := improvement(evaluation, base[seed], name)):
             found.append((seed, {entry.quantity.key: entry}))
     group.columns |= over_seeds(found)
 
 
-def improvement(evaluation: Evaluation, base: Evaluation) -> Entry | None:
+def base_name(group: Group, base: Group) -> str:
+    """What the base is called; its model where that is another one."""
+    return base.label if base.model == group.model else f"{base.label} of {base.model}"
+
+
+def improvement(evaluation: Evaluation, base: Evaluation, base_name: str) -> Entry | None:
     """The share of the gap to perfect that is closed; None where nothing can be compared."""
-    gained = relative_improvement(evaluation.perspectives, base.perspectives)
+    gained = relative_improvement(evaluation.perspectives, base.perspectives, base_name=base_name)
     if gained.value is None:
         return None
-    label = f"closed of the gap, mean over {', '.join(gained.perspectives)}".replace("_", " ")
+    perspectives = ", ".join(gained.perspectives).replace("_", " ")
+    label = f"closed of the gap that {gained.base} leaves, mean over {perspectives}"
     return Entry(Quantity("improvement", label, "improvement"), bare(gained.value / 100, 0))
 
 
@@ -164,7 +208,7 @@ def compare(groups: Sequence[Group], of: Callable[[Group], dict[str, Cell]]) -> 
     for key in {key for group in groups for key in of(group)}:
         pairs = [(group, group.baseline) for group in groups if group.baseline and key in of(group)]
         pairs = [(group, base) for group, base in pairs if key in of(base)]
-        cells = [compared(of(group)[key], of(base)[key]) for group, base in pairs]
+        cells = [compared(of(group)[key], of(base)[key], base.label) for group, base in pairs]
         tested = [cell if cell.quantity.better else Cell(cell.quantity, cell.figures) for cell in cells]
         for (group, _), cell in zip(pairs, marked(tested), strict=True):
             of(group)[key] = cell

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from uegr.report.cells import Cell
 from uegr.report.figures import number
-from uegr.report.groups import Group
+from uegr.report.groups import Group, base_name
 from uegr.report.reading import Grid
 from uegr.report.settings import short, spoken
 from uegr.report.tables import shown
@@ -115,7 +115,15 @@ def row(printed: Printed, groups: Sequence[Group]) -> Row:
     group, remark = answering(printed, groups)
     cell = None if group is None else measured(group, printed.metric)
     answer, kind = judged(cell, printed.value)
-    return Row(printed, cell, answer, kind, "; ".join(text for text in (remark, printed.note) if text))
+    texts = (remark, start(group, cell), printed.note)
+    return Row(printed, cell, answer, kind, "; ".join(text for text in texts if text))
+
+
+def start(group: Group | None, cell: Cell | None) -> str:
+    """What a relative improvement starts from."""
+    if group is None or group.base is None or cell is None or cell.quantity.metric != "improvement":
+        return ""
+    return f"over {base_name(group, group.base)}"
 
 
 def answering(printed: Printed, groups: Sequence[Group]) -> tuple[Group | None, str]:

@@ -31,6 +31,8 @@ class Grid:
     title: str
     source: str = ""
     printed: tuple[dict[str, Any], ...] = ()
+    baseline: dict[str, Any] = field(default_factory=dict)  # that methods are compared with: its name and settings
+    base: dict[str, Any] = field(default_factory=dict)  # that the relative improvement starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +160,14 @@ def read_grid(folder: Path, found: Collection) -> Grid | None:
     try:
         stored = yaml.safe_load((folder / GRID).read_text(encoding="utf-8")) or {}
         printed = tuple(dict(entry) for entry in stored.get("printed") or ())
-        grid = Grid(folder, str(stored.get("title") or folder.name), str(stored.get("source") or ""), printed)
+        grid = Grid(
+            folder,
+            str(stored.get("title") or folder.name),
+            str(stored.get("source") or ""),
+            printed,
+            dict(stored.get("baseline") or {}),
+            dict(stored.get("base") or {}),
+        )
     except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         found.left.append(Left(str(folder / GRID), "unreadable", " ".join(str(error).split())))
         return None

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from uegr.report.cells import Cell
 from uegr.report.columns import Column, titles
-from uegr.report.groups import BASELINE, Group, by_block, heading
+from uegr.report.groups import Group, by_block, heading
 
 MARKS = {("better", "seeds"): "▲", ("worse", "seeds"): "▼", ("better", "rows"): "△", ("worse", "rows"): "▽"}
 
@@ -70,7 +70,7 @@ def explained(cell: Cell) -> str:
         parts.append(f"{cell.rows:,} rows")
     if cell.difference is not None:
         unit = " points" if cell.quantity.share else ""
-        parts.append(f"{gain(cell)}{unit} to {BASELINE}")
+        parts.append(f"{gain(cell)}{unit} to {cell.against}")
     if cell.adjusted is not None:
         parts.append(f"p {probability(cell.p)}, adjusted {probability(cell.adjusted)}")
     return "; ".join(parts)
@@ -104,6 +104,7 @@ class Board:
     datasets: list[str]
     models: list[str]
     methods: list[str]
+    baselines: list[str]  # those that have settings of their own
 
 
 def leaderboard(groups: Sequence[Group]) -> Board:
@@ -115,6 +116,7 @@ def leaderboard(groups: Sequence[Group]) -> Board:
         distinct(group.dataset for group in groups),
         distinct(group.model for group in groups),
         distinct(group.method for group in groups),
+        distinct(group.baseline.label for group in groups if group.baseline and group.baseline.settings),
     )
 
 
