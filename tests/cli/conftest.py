@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tests.tiny_run import data_folder, model_folder
+from tests.tiny_run import data_folder, model_folder, sentences
 from uegr.cli import app
 from uegr.errors import InputError
 
@@ -64,6 +64,17 @@ def finished(home: Path, train: Callable[..., Answer]) -> Path:
     code, _, error = train(home / "finished", *SETTINGS, "--json")
     assert code == 0, error
     return home / "finished"
+
+
+ODD = ["--text-column", "satz", "--encoding", "cp1252", "--delimiter", "^", "--quoting", "none"]
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A file that needs every flag of `ODD`, and --label-column stars."""
+    lines = ["satz^stars^autor", *(f'"{text} für^{label}^x' for text, label in sentences(40, seed=9))]
+    (tmp_path / "odd.csv").write_bytes("\n".join(lines).encode("cp1252"))
+    return tmp_path / "odd.csv"
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import json
 
+from tests.cli.conftest import ODD
+
 
 def test_attack_counts_what_it_broke_and_resumes(uegr, run, tmp_path):
     words = tmp_path / "words.tsv"
@@ -17,3 +19,31 @@ def test_attack_counts_what_it_broke_and_resumes(uegr, run, tmp_path):
     assert code == 0
     assert "attack success rate" in out
     assert uegr("attack", run, "--attack", "pwsw", "--quiet")[2] == "no attack 'pwsw'; did you mean pwws?"
+
+
+def test_another_file_is_read_as_the_flags_say(uegr, run, odd, tmp_path):
+    (tmp_path / "words.tsv").write_text("great\tawful\n")
+    base = [
+        "attack",
+        run,
+        "--dataset",
+        odd,
+        "--examples",
+        "4",
+        "--surface",
+        tmp_path / "words.tsv",
+        "--quiet",
+        "--json",
+    ]
+    code, _, error = uegr(*base)
+    assert (code, "--encoding" in error) == (2, True), error
+    code, out, error = uegr(*base, *ODD, "--label-column", "stars")
+    assert code == 0, error
+    assert json.loads(out)["examples"] == 4
+
+
+def test_a_setting_without_a_value_is_refused(uegr, tmp_path):
+    assert (
+        uegr("attack", tmp_path, "--set", "variant")[2]
+        == "expected --set key=value, such as variant=greedy, got 'variant'"
+    )

@@ -2,6 +2,9 @@
 
 import json
 
+from tests.cli.conftest import ODD
+from tests.tiny_run import sentences
+
 
 def test_evaluate_measures_and_keeps_the_figures(uegr, run):
     code, out, _ = uegr("evaluate", run, "--quiet", "--json")
@@ -15,3 +18,29 @@ def test_evaluate_measures_and_keeps_the_figures(uegr, run):
     code, out, _ = uegr("evaluate", run, "--quiet")
     assert code == 0
     assert "accuracy, test" in out
+
+
+def test_another_file_is_read_as_the_flags_say(uegr, run, odd):
+    base = ["evaluate", run, "--dataset", odd, "--quiet", "--json"]
+    code, _, error = uegr(*base)
+    assert (code, "--encoding" in error) == (2, True), error
+    code, out, error = uegr(*base, *ODD, "--label-column", "stars")
+    assert code == 0, error
+    assert json.loads(out)["data"]["shift"]["odd"]["accuracy"]["n"] == 40
+
+
+def test_a_file_for_a_regression_is_read_as_numbers(uegr, home, tmp_path):
+    """Whole numbers are classes by default, but a run on numbers expects numbers."""
+    lines = ["text,label", *(f"{text},{label == 'good'}" for text, label in sentences(40))]
+    numbers = "\n".join(lines).replace("True", "0.5").replace("False", "0.1")
+    (tmp_path / "numbers.csv").write_text(numbers)
+    (tmp_path / "whole.csv").write_text("text,label\na great film,1\na dull film,0\n")
+    tiny = ["--model", home / "model", "--dataset", tmp_path / "numbers.csv", "--output", tmp_path / "run"]
+    small = ["--method", "vanilla", "--set", "training.max_steps=1", "--quiet"]
+    code, _, error = uegr("train", *tiny, *small)
+    assert (code, "--kind regression" in error) == (2, True), error
+    code, _, error = uegr("train", *tiny, *small, "--kind", "regression")
+    assert code == 0, error
+    code, out, error = uegr("evaluate", tmp_path / "run", "--dataset", tmp_path / "whole.csv", "--quiet", "--json")
+    assert code == 0, error
+    assert "pearson" in json.loads(out)["numbers"]["shift"]["whole"]

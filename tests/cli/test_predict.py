@@ -2,6 +2,7 @@
 
 import json
 
+from tests.cli.conftest import ODD
 from tests.tiny_run import write_csv
 
 
@@ -20,3 +21,15 @@ def test_predict_classifies_texts_files_and_refuses_nonsense(uegr, finished, tmp
     code, _, error = uegr("predict", tmp_path, "--text", "x")
     assert code == 2
     assert "result.json" in error
+
+
+def test_a_file_is_read_as_the_flags_say(uegr, finished, odd):
+    code, _, error = uegr("predict", finished, odd)
+    assert (code, "--encoding" in error) == (2, True), error
+    code, out, error = uegr("predict", finished, odd, *ODD)
+    assert code == 0, error
+    assert len(out.splitlines()) == 40
+
+
+def test_a_task_that_the_run_does_not_have_is_named(uegr, finished):
+    assert "the run has no task other" in uegr("predict", finished, "--text", "x", "--task", "other")[2]

@@ -46,7 +46,7 @@ def test_what_needs_no_model_imports_neither_torch_nor_transformers(line):
 WORK = (
     "training.config.read_config",
     "runs.attack.attack_run",
-    "runs.evaluate.measure",
+    "runs.evaluate.evaluate_run",
     "benchmark.grid.read_grid",
     "data.check.check",
 )

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.cli.conftest import ODD
 from tests.tiny_run import data_folder, sentences, write_csv
 from uegr.training.config import RunConfig
 
@@ -199,3 +200,13 @@ def test_a_flag_reaches_the_configuration_and_wins_over_the_file(flag, uegr, tmp
     assert code == 0, error
     section, key, value = FLAGS[flag]
     assert getattr(getattr(seen[0], section), key) == value
+
+
+def test_a_file_is_read_as_the_flags_say(uegr, home, odd, tmp_path):
+    base = ["--model", home / "model", "--dataset", odd, "--output", tmp_path / "run", "--method", "vanilla"]
+    base += ["--set", "training.max_steps=1", "--quiet", "--json"]
+    code, _, error = uegr("train", *base)
+    assert (code, "--encoding" in error) == (2, True), error
+    code, out, error = uegr("train", *base, *ODD, "--label-column", "stars")
+    assert code == 0, error
+    assert json.loads(out)["tasks"]["odd"]["labels"] == ["bad", "good"]

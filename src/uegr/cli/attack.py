@@ -1,12 +1,14 @@
 """`uegr attack`: attack a finished run with word substitutions."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from uegr.cli.options import Json, Quiet, Run, Task
+from uegr.cli.groups import with_groups
+from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task
 from uegr.cli.printing import print_json
+from uegr.errors import InputError
 
 
 class Side(StrEnum):
@@ -14,12 +16,15 @@ class Side(StrEnum):
     second = "second"
 
 
+@with_groups(files=FILES, labels=LABELS)
 def attack(
     run: Run,
+    files: dict[str, Any],
+    labels: dict[str, Any],
     attack: Annotated[str, typer.Option(help="pwws, genetic, textfooler, deepwordbug or checklist.")] = "pwws",
     examples: Annotated[int, typer.Option(help="How many held-out rows, stratified.", min=1)] = 200,
     dataset: Annotated[
-        str | None, typer.Option(help="Attack rows of another data set; default: the run's own.")
+        str | None, typer.Option(help="A data set, a file or a folder to attack; default: the run's own.")
     ] = None,
     task: Task = None,
     surface: Annotated[
@@ -44,9 +49,7 @@ def attack(
 
     from uegr.attacks.show import shown
     from uegr.runs.attack import attack_run
-    from uegr.training.config import parsed
 
-    pairs = [setting.partition("=") for setting in settings or []]
     results = attack_run(
         run,
         attack=attack,
@@ -59,9 +62,26 @@ def attack(
         seed=seed,
         resume=resume,
         quiet=quiet,
-        settings={key: parsed(value) for key, _, value in pairs},
+        settings=given(settings or []),
+        **files,
+        **labels,
     )
     if as_json:
         print_json(asdict(results.summary))
     else:
         Console().print(shown(results))
+
+
+def given(settings: list[str]) -> dict[str, Any]:
+    """The settings as the attack takes them.
+
+    >>> given(["variant=greedy", "beam=3"])
+    {'variant': 'greedy', 'beam': 3}
+    """
+    from uegr.training.config import parsed
+
+    pairs = [setting.partition("=") for setting in settings]
+    for key, equals, value in pairs:
+        if not key or not equals:
+            raise InputError(f"expected --set key=value, such as variant=greedy, got {key + equals + value!r}")
+    return {key: parsed(value) for key, _, value in pairs}

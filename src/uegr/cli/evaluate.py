@@ -1,15 +1,19 @@
 """`uegr evaluate`: measure a finished run."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from uegr.cli.options import Json, Quiet, Run
+from uegr.cli.groups import with_groups
+from uegr.cli.options import FILES, LABELS, Json, Quiet, Run
 from uegr.cli.printing import print_json
 
 
+@with_groups(files=FILES, labels=LABELS)
 def evaluate(
     run: Run,
+    files: dict[str, Any],
+    labels: dict[str, Any],
     dataset: Annotated[
         list[str] | None, typer.Option(help="Also score this data set, file or folder; repeatable.")
     ] = None,
@@ -21,7 +25,9 @@ def evaluate(
     """Measure a finished run: clean, under perturbation, on other domains."""
     from uegr.runs.evaluate import evaluate_run
 
-    figures = evaluate_run(run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet)
+    figures = evaluate_run(
+        run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet, **files, **labels
+    )
     if as_json:
         print_json({task: found.model_dump(mode="json") for task, found in figures.items()})
     else:

@@ -2,16 +2,19 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from uegr.cli.options import Quiet, Run, Task
+from uegr.cli.groups import with_groups
+from uegr.cli.options import FILES, Run, Task
 from uegr.errors import InputError
 
 
+@with_groups(files=FILES)
 def predict(
     run: Run,
+    files: dict[str, Any],
     source: Annotated[
         str | None, typer.Argument(help="A file, a folder, a data set, or - for lines on standard input.")
     ] = None,
@@ -20,10 +23,7 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="A file for the JSON lines; default: the terminal.")
     ] = None,
     split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
-    text_column: Annotated[str | None, typer.Option(help="The column of the text.")] = None,
-    pair_column: Annotated[str | None, typer.Option(help="The column of the second text.")] = None,
     task: Task = None,
-    quiet: Quiet = False,
 ) -> None:
     """Classify new texts with a finished run, one JSON line each."""
     if (source is None) == (not text):
@@ -32,5 +32,5 @@ def predict(
 
     from uegr.runs.predict import predict_lines
 
-    chosen = {"text_column": text_column, "pair_column": pair_column, "task": task}
-    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, split=split, **chosen)
+    source = None if texts is not None else source
+    predict_lines(run, source=source, texts=texts, output=output, split=split, task=task, **files)

@@ -27,11 +27,15 @@ def attack_run(
     resume: bool = False,
     quiet: bool = False,
     settings: dict[str, Any] | None = None,
+    **reading: Any,
 ) -> Results:
-    """Attack `examples` held-out rows of a task's own data set, or of another; the same rows for every run."""
+    """Attack `examples` held-out rows of a task's own data set, or of another; the same rows for every run.
+
+    `settings` are the attack's own; `reading` says how a file is read, as in `uegr.data.load`.
+    """
     run = open_run(place)
     chosen = run.task(task or own_task(run.tasks, dataset))
-    data = chosen.held_out(dataset)
+    data = chosen.held_out(dataset, **reading)
     rows = held_out_rows(data)
     rows = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)
     journal = place / "attacks" / f"{attack}-{data.name.replace('/', '_')}.jsonl"

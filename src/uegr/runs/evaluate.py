@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from uegr.data import Data
 from uegr.evaluation.suite import evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
@@ -24,11 +25,13 @@ def evaluate_run(
     figures: Sequence[str] = USUAL,
     rows: int | None = None,
     quiet: bool = False,
+    **reading: Any,
 ) -> dict[str, Evaluation]:
     """The figures of every task of a run, written into its result.json.
 
     Always the task metrics and calibration; by default accuracy one gradient step away, and the data sets that are its
     shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
+    `reading` says how the files in `datasets` are read, as in `uegr.data.load`.
     """
     wanted = set(FIGURES if everything else figures)
     run = open_run(place)
@@ -40,7 +43,10 @@ def evaluate_run(
                 shown[name] = bar.add_task(f"{place.name}: {name}", total=total, note="")
             bar.update(shown[name], completed=done, total=total)
 
-        found = {name: evaluated(task, wanted, datasets, rows, show) for name, task in run.tasks.items()}
+        found = {}
+        for name, task in run.tasks.items():
+            others = [task.data(source, **reading) for source in datasets]
+            found[name] = evaluated(task, wanted, others, rows, show)
     folder.update(place, lambda result: with_evaluations(result, found))
     return found
 
@@ -53,7 +59,7 @@ def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:
 
 
 def evaluated(
-    task: FinishedTask, wanted: set[str], datasets: Sequence[str], rows: int | None, show: Stage
+    task: FinishedTask, wanted: set[str], others: Sequence[Data], rows: int | None, show: Stage
 ) -> Evaluation:
     """The figures of one task."""
     sets = gathered(
@@ -61,7 +67,7 @@ def evaluated(
         shift=None if "shift" in wanted else (),
         adversarial=None if "adversarial" in wanted else (),
         anomaly=None if "anomaly" in wanted else (),
-        also=datasets,
+        also=others,
         rows=rows,
     )
     return evaluate(

@@ -21,6 +21,7 @@ from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import Text, probabilities
 from uegr.runs import folder
+from uegr.runs.sets import loaded
 from uegr.training.config import RunConfig
 
 
@@ -55,16 +56,16 @@ class FinishedTask:
         """The length that training used, in tokens."""
         return self.run.result.training.max_length
 
-    def data(self, name: str | None = None) -> Data:
-        """The task's own data set, or another one with the same labels."""
-        options = self.run.config.dataset
+    def data(self, name: str | None = None, **reading: Any) -> Data:
+        """The task's own data set, or another one with the same labels; `reading` as in `uegr.data.load`."""
         if name in (None, self.about.dataset, self.name):
-            return data_room.load(self.about.dataset, labelled=True, labels=self.labels, **options.reading())
-        return data_room.load(str(name), labelled=True, labels=None if name in data_room.cards() else self.labels)
+            reading = self.run.config.dataset.reading() | reading
+            return data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
+        return loaded(str(name), self.labels, **reading)
 
-    def held_out(self, name: str | None = None) -> Data:
+    def held_out(self, name: str | None = None, **reading: Any) -> Data:
         """The own data set, or another one; where it has a training split only, what was held out of it."""
-        data = self.data(name)
+        data = self.data(name, **reading)
         if data.validation is None and "test" not in data.splits:
             data = data_room.holdout(data, self.run.config.dataset.holdout, self.run.config.seed)
         return data

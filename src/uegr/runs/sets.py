@@ -99,10 +99,12 @@ def other(
     return Other(data.name, rows, meaning, data.metrics if meaning is None else ("accuracy",))
 
 
-def loaded(source: str, labels: Sequence[str] | None) -> Data:
-    """A card knows its labels; a file's are read as the model's."""
-    kinds: dict[str, Any] = {"kind": "regression"} if labels is None else {"labels": labels}
-    return load(source, labelled=True) if source in cards() else load(source, labelled=True, **kinds)
+def loaded(source: str, labels: Sequence[str] | None, **reading: Any) -> Data:
+    """A card knows its labels; a file's are read as the model's. `reading` as in `uegr.data.load`."""
+    if source not in cards():
+        known: dict[str, Any] = {"kind": "regression"} if labels is None else {"labels": labels}
+        reading = known | reading
+    return load(source, labelled=True, **reading)
 
 
 def outliers(source: str | Data, limit: int | None, seed: int) -> tuple[str, Any]:
