@@ -152,3 +152,24 @@ def test_python_compiles_and_imports_what_is_there(page: Path) -> None:
                 home = importlib.import_module(node.module or "")
                 for alias in node.names:
                     assert hasattr(home, alias.name) or importlib.import_module(f"{node.module}.{alias.name}")
+
+
+def scripts(page: Path) -> list[tuple[str, str]]:
+    """(file, arguments) of the Python scripts and test files that a page tells to run."""
+    text = [*read(page).lines, *read(page).spans]
+    found = [re.search(r"\b(?:python|pytest)\b[^|]*?\s((?:benchmarks|docs|tests)/[\w/]+\.py)(.*)", line) for line in text]
+    return [(match[1], match[2]) for match in found if match]
+
+
+@every_page
+def test_scripts_exist_and_have_the_flags_of_their_commands(page: Path) -> None:
+    for name, arguments in scripts(page):
+        assert (ROOT / name).exists(), f"{name} does not exist"
+        if not name.startswith("tests/"):
+            source = (ROOT / name).read_text(encoding="utf-8")
+            for flag in re.findall(r"--[a-z][a-z-]*", arguments):
+                assert f'"{flag}"' in source, f"{name} has no {flag}"
+
+
+def test_the_scripts_of_the_results_are_found() -> None:
+    assert len(scripts(ROOT / "docs" / "results.md")) >= 10
