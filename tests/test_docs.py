@@ -157,7 +157,9 @@ def test_python_compiles_and_imports_what_is_there(page: Path) -> None:
 def scripts(page: Path) -> list[tuple[str, str]]:
     """(file, arguments) of the Python scripts and test files that a page tells to run."""
     text = [*read(page).lines, *read(page).spans]
-    found = [re.search(r"\b(?:python|pytest)\b[^|]*?\s((?:benchmarks|docs|tests)/[\w/]+\.py)(.*)", line) for line in text]
+    found = [
+        re.search(r"\b(?:python|pytest)\b[^|]*?\s((?:benchmarks|docs|tests)/[\w/]+\.py)(.*)", line) for line in text
+    ]
     return [(match[1], match[2]) for match in found if match]
 
 
