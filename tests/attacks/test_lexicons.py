@@ -5,9 +5,13 @@ import json
 import time
 
 import pytest
+from tokenizers import Tokenizer, models
+from transformers import PreTrainedTokenizerFast
 
-from uegr.attacks import lexicons
-from uegr.attacks.lexicons import build_cilin, build_wordnet, decoded, encoded, from_file, load_lexicon
+from uegr import methods
+from uegr.attacks import lexicons, load_surface
+from uegr.attacks.lexicons import Lexicon, build_cilin, build_wordnet, decoded, encoded, from_file, load_lexicon
+from uegr.attacks.vocabulary import substitution_table
 from uegr.errors import InputError
 
 # Lines as the database has them (man 5WN wndb); the second data line holds 0x0b = 11 words.
@@ -115,6 +119,32 @@ def test_user_mistakes_are_one_clear_line(tmp_path, name, content, says):
     with pytest.raises(InputError, match=says) as caught:
         from_file(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def neighbours(tmp_path, monkeypatch):
+    """$UEGR_DATA with a counter-fitted lexicon of two words, one of them a stop word, with eight neighbours."""
+    folder = tmp_path / "lexical"
+    folder.mkdir()
+    listed = {"very": list("abcdefgh"), "film": ["movie"]}
+    (folder / "counterfitted_neighbors.json.gz").write_bytes(gzip.compress(json.dumps(listed).encode()))
+    monkeypatch.setenv("UEGR_DATA", str(tmp_path))
+
+
+def test_the_counterfitted_lexicon_is_used_as_it_is(neighbours, monkeypatch):
+    monkeypatch.setattr(lexicons, "wordnet", lambda: Lexicon("wordnet", "en", {}, stop_words=frozenset({"very"})))
+    assert load_surface("counterfitted").substitutes("very") == tuple("abcdefgh")
+    assert load_surface("counterfitted-content").substitutes("very") == ()
+    assert load_surface("counterfitted-content").substitutes("film") == ("movie",)
+
+
+def test_every_neighbour_that_is_attacked_is_trained_on(neighbours):
+    words = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "very", *"abcdefgh"])}
+    inner = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=inner, pad_token="[PAD]", unk_token="[UNK]")
+    limit = methods.ascc().objective.limit
+    ids, mask = substitution_table(tokenizer, load_surface("counterfitted"), limit)
+    assert tokenizer.convert_ids_to_tokens(ids[2][mask[2]]) == ["very", *"abcdefgh"]
 
 
 def test_names_are_checked(monkeypatch, tmp_path):

@@ -70,9 +70,9 @@ def test_table_rows(make, token, expected):
     assert (ids[number][~mask[number]] == number).all()
 
 
-def test_limit_counts_the_word_itself():
+def test_limit_counts_substitutes_without_the_word_itself():
     tokenizer = wordpiece()
-    ids, mask = substitution_table(tokenizer, SURFACE, limit=2)
+    ids, mask = substitution_table(tokenizer, SURFACE, limit=1)
     number = tokenizer.convert_tokens_to_ids("good")
     assert named(tokenizer, ids[[number]], mask[[number]]) == [["good", "fine"]]
     with pytest.raises(InputError, match="limit >= 1"):

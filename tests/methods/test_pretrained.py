@@ -176,7 +176,7 @@ def test_without_a_table_three_lines_are_the_remedy(name: str, tmp_path: Any) ->
     lexicon = tmp_path / "words.tsv"
     lexicon.write_text("good\tfine\n")
     model = classifier()
-    method = getattr(methods, name)(substitutes=str(lexicon), limit=3)
+    method = getattr(methods, name)(substitutes=str(lexicon), limit=2)
     with pytest.raises(ValueError, match="expected a table of substitutes, got none") as refusal:
         method.objective.check(model)
     with pytest.raises(ValueError, match="expected a table of substitutes, got none"):
@@ -210,7 +210,7 @@ def vocabulary() -> Any:
         ("mixout", {"unit": "row"}, "mixout: expected unit to be neuron or weight, got 'row'"),
         ("ascc", {"beta": float("nan")}, "ascc: expected beta >= 0, got nan"),
         ("ascc", {"steps": 0}, "ascc: expected steps >= 1, got 0"),
-        ("ascc", {"limit": 1}, "ascc: expected limit >= 2"),
+        ("ascc", {"limit": 0}, "ascc: expected limit >= 1"),
         ("adv_ptwd", {"distance": "far"}, "adv_ptwd: expected distance to be norm or squared, got 'far'"),
         ("rift", {"temperature": 0.0}, "rift: expected temperature > 0"),
         ("roast", {"reduction": "max"}, "roast: expected reduction to be mean or sum, got 'max'"),

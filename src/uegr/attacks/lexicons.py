@@ -13,7 +13,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,8 +62,9 @@ class Lexicon:
 
 
 def load_lexicon(name: str = "wordnet") -> Lexicon:
-    """`wordnet`, `counterfitted`, `cilin`, or the path of a TSV or JSON file."""
-    makers: dict[str, Callable[[], Lexicon]] = {"wordnet": wordnet, "counterfitted": counterfitted, "cilin": cilin}
+    """`wordnet`, `counterfitted`, `counterfitted-content`, `cilin`, or the path of a TSV or JSON file."""
+    makers: dict[str, Callable[[], Lexicon]] = {"wordnet": wordnet, "cilin": cilin}
+    makers |= {"counterfitted": counterfitted, "counterfitted-content": counterfitted_content}
     if name in makers:
         return makers[name]()
     if Path(name).is_file():
@@ -84,14 +85,22 @@ def cilin() -> Lexicon:
 
 
 def counterfitted() -> Lexicon:
-    """Neighbours in the counter-fitted vector space, as `$UEGR_DATA` has them: forms, not lemmas."""
+    """Neighbours in the counter-fitted vector space, as `$UEGR_DATA` has them: forms, not lemmas, no stop words.
+
+    Alzantot 2018, Jia 2019 and RIFT replace "no", "very" and "more" too.
+    """
     folder = os.environ.get("UEGR_DATA")
     path = Path(folder or ".") / "lexical" / "counterfitted_neighbors.json.gz"
     if not folder or not path.is_file():
         missing = f"no lexical/{path.name} in {folder}" if folder else "UEGR_DATA is not set"
         raise InputError(f"counterfitted needs lexical/{path.name} under $UEGR_DATA; {missing}; or use wordnet")
     listed = from_file(path)
-    return Lexicon("counterfitted", "en", listed.readings, stop_words=wordnet().stop_words)
+    return Lexicon("counterfitted", "en", listed.readings)
+
+
+def counterfitted_content() -> Lexicon:
+    """The same neighbours for content words alone: nltk's English stop words are never replaced."""
+    return replace(counterfitted(), name="counterfitted-content", stop_words=wordnet().stop_words)
 
 
 def from_file(path: Path) -> Lexicon:

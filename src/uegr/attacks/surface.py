@@ -128,7 +128,7 @@ class Surface:
 
 
 def load_surface(name: str | Path = "default", *, rare: float = 0.1) -> Surface:
-    """`wordnet` (the default everywhere, whatever the environment), `counterfitted`, `cilin`, or a TSV or JSON file."""
+    """A lexicon by its name (`load_lexicon`), or a TSV or JSON file; the default is `wordnet`."""
     return Surface(load_lexicon("wordnet" if name == "default" else str(name)), rare=rare)
 
 

@@ -37,20 +37,20 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
 
 
 def substitution_table(tokenizer: Any, surface: Surface, limit: int = 8) -> tuple[Tensor, Tensor]:
-    """For every token of the vocabulary itself and up to `limit` - 1 substitutes: ids (V, limit) and mask (V, limit).
+    """For every token of the vocabulary itself and up to `limit` substitutes: ids and mask, both (V, 1 + limit).
 
     The first column is always the token itself and always true; columns that are not used repeat it and are false.
     """
     if limit < 1:
-        raise InputError(f"expected limit >= 1 (the word itself counts), got {limit}")
+        raise InputError(f"expected limit >= 1 substitutes per word, got {limit}")
     vocabulary = read_vocabulary(tokenizer)
     known = {token: number for number, token in enumerate(vocabulary.tokens)}
-    ids = torch.arange(len(vocabulary.tokens)).unsqueeze(1).repeat(1, limit)
+    ids = torch.arange(len(vocabulary.tokens)).unsqueeze(1).repeat(1, 1 + limit)
     mask = torch.zeros_like(ids, dtype=torch.bool)
     mask[:, 0] = True
     for number, token in enumerate(vocabulary.tokens):
         if number not in vocabulary.special:
-            others = token_substitutes(token, vocabulary.mark, known, surface)[: limit - 1]
+            others = token_substitutes(token, vocabulary.mark, known, surface)[:limit]
             ids[number, 1 : 1 + len(others)] = torch.tensor(others, dtype=torch.long)
             mask[number, 1 : 1 + len(others)] = True
     return ids, mask
@@ -92,7 +92,7 @@ def separator(tokenizer: Any) -> int | None:
 
 
 class Tables(NamedTuple):
-    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, limit) and two (V,).
+    """What the hull of a method needs of a tokenizer (pieces/hull.py), built once: two (V, 1 + limit) and two (V,).
 
     `separator` is the token between the two texts of a pair.
     """

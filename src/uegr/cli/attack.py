@@ -28,7 +28,7 @@ def attack(
     ] = None,
     task: Task = None,
     surface: Annotated[
-        str, typer.Option(help="Which words may replace which: wordnet, counterfitted, cilin or a file.")
+        str, typer.Option(help="Words and substitutes: wordnet, counterfitted, counterfitted-content, cilin or a file.")
     ] = "default",
     side: Annotated[Side, typer.Option(help="The text of a pair that may change.")] = Side.second,
     budget: Annotated[

@@ -25,8 +25,8 @@ class ConvexHull(Objective):
     def __init__(
         self, *, beta: float, steps: int, step_size: float, sparsity: float, substitutes: str, limit: int, side: str
     ) -> None:
-        if limit < 2:
-            raise ValueError(f"expected limit >= 2 (the word itself counts), got {limit}")
+        if limit < 1:
+            raise ValueError(f"expected limit >= 1 substitutes per word, got {limit}")
         self.beta, self.steps = check_amount("beta", beta), check_steps(steps)
         self.ascent = {
             "step_size": check_amount("step_size", step_size),
