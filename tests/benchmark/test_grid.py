@@ -78,7 +78,7 @@ def test_files_that_are_no_grid_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("- a list")
     (tmp_path / "b.yaml").write_text("a: [")
     assert "expected a mapping" in run(tmp_path / "a.yaml")[2]
-    assert "is no YAML" in run(tmp_path / "b.yaml")[2]
+    assert "is not valid YAML" in run(tmp_path / "b.yaml")[2]
     assert "cannot read" in run(tmp_path / "c.yaml")[2]
 
 

@@ -158,7 +158,7 @@ class Miscounting(Objective):
             yield {"task": model(**batch).loss}
 
 
-@pytest.mark.parametrize(("times", "line"), [(1, "yields 2 times, and stopped earlier"), (3, "2 times, and went on")])
+@pytest.mark.parametrize(("times", "line"), [(1, "2 yields, but stopped earlier"), (3, "2 yields, but yielded more")])
 def test_a_method_that_miscounts_its_yields_is_told(times: int, line: str) -> None:
     model, _ = tiny("bert")
     with pytest.raises(TypeError, match=line):

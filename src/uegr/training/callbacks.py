@@ -1,4 +1,4 @@
-"""What goes on beside the training: a progress bar, metrics as JSON lines, and the best weights kept."""
+"""What happens during training besides the steps: a progress bar, metrics as JSON lines, and the best weights kept."""
 
 import json
 import math
@@ -48,7 +48,7 @@ class ShowProgress(TrainerCallback):
             self.bar.update(self.task, note=note)
 
     def close(self) -> None:
-        """Stop drawing, whatever happened."""
+        """Stop drawing; called also after an error."""
         self.bar.stop()
 
 

@@ -205,7 +205,7 @@ def read_config(path: Path | None, overrides: dict[str, Any], settings: list[str
             raise InputError(f"expected --set section.key=value, such as method.epsilon=0.2, got {setting!r}")
         put(merged, key.split("."), parsed(text))
     if "dataset" not in merged:
-        raise InputError("expected a data set, got none; say --dataset NAME, FILE or FOLDER (`uegr list datasets`)")
+        raise InputError("expected a data set, got none; use --dataset NAME, FILE or FOLDER (`uegr list datasets`)")
     try:
         config = RunConfig(**merged)
     except ValidationError as error:
@@ -222,13 +222,13 @@ def load_yaml(path: Path) -> dict[str, Any]:
 
 
 def read_mapping(path: Path, keys: str) -> dict[str, Any]:
-    """A mapping from a YAML file; `keys` says which ones are looked for."""
+    """A mapping from a YAML file; `keys` names those that are expected."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     except yaml.YAMLError as error:
-        raise InputError(f"{path} is no YAML: {' '.join(str(error).split())}") from None
+        raise InputError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
     return content

@@ -1,6 +1,6 @@
-"""RobustTrainer: transformers.Trainer that trains by any method.
+"""RobustTrainer: a transformers.Trainer that trains with any method.
 
-Accumulation is exact: a micro-batch counts by its share of the labelled items of the whole step, whatever the loss, so
+Accumulation is exact: a micro-batch counts by its share of the labelled items of the whole step, for every loss, so
 2x4 equals 1x8 also where transformers itself would not divide (models that accept `num_items_in_batch` and ignore it).
 """
 
@@ -45,7 +45,7 @@ class RobustTrainer(Trainer):
     def _refuse(self) -> None:
         """What cannot work raises now, with the remedy."""
         if self.args.n_gpu > 1:
-            raise InputError("expected one GPU a process, got DataParallel over several; start with torchrun instead")
+            raise InputError("expected one GPU per process, got DataParallel over several; start with torchrun instead")
         if self.label_smoother is not None or self.compute_loss_func is not None:
             raise InputError("expected the model's own loss, got label smoothing or compute_loss_func; leave them out")
         touches = self.method.gradients or not self.method.objective.keeps_weights
@@ -65,7 +65,7 @@ class RobustTrainer(Trainer):
             raise InputError(f"{self.method.name}: {error}") from None
 
     def _warn(self) -> None:
-        """Say when the loss of a step depends on how its examples are divided."""
+        """Warn when the loss of a step depends on how its examples are divided."""
         micro_batches = self.args.gradient_accumulation_steps * self.args.world_size
         if self.method.objective.batchwise and micro_batches > 1:
             message = (
@@ -164,7 +164,7 @@ class RobustTrainer(Trainer):
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
         super()._save_optimizer_and_scheduler(output_dir)
         state = {name: value.contiguous() for name, value in self.method.state_dict().items()}
-        Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have come to it yet
+        Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have made it yet
         save_file(state, self._state_file(output_dir))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
@@ -189,7 +189,7 @@ def give_substitutes(method: Method, tokenizer: Any) -> None:
 
 
 class GradientEdits(TrainerCallback):
-    """Runs the method's edits once a step, on the accumulated and clipped gradient."""
+    """Runs the method's edits once per step, on the accumulated and clipped gradient."""
 
     def __init__(self, trainer: RobustTrainer) -> None:
         self.trainer = trainer

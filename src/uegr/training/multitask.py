@@ -80,7 +80,7 @@ class BatchesOfOneTask(Sampler[int]):
         yield from union[torch.randperm(len(union), generator=generator)].flatten().tolist()
 
     def order(self, task: int, lengths: Sequence[int] | np.ndarray, generator: torch.Generator) -> Tensor:
-        """The rows of one task, those of a length together if so wished."""
+        """The rows of one task, those of similar length together if `by_length`."""
         if not self.by_length:
             return torch.randperm(len(lengths), generator=generator)
         return GroupedByLength(lengths, self.batch_size, self.seed + 7919 * task, self.epoch).order()

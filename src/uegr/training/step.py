@@ -53,14 +53,14 @@ def accumulate(
             with no_sync() if remaining else nullcontext():
                 terms = next(steps, None)
                 if terms is None:
-                    raise TypeError(f"{method!r} says it yields {objective.yields} times, and stopped earlier")
+                    raise TypeError(f"{method!r} declares {objective.yields} yields, but stopped earlier")
                 if terms:
                     backward(total(terms))
                 for name, value in terms.items():
                     logged[name] = logged[name] + value.detach() if name in logged else value.detach()
                 del terms
         if next(steps, None) is not None:
-            raise TypeError(f"{method!r} says it yields {objective.yields} times, and went on")
+            raise TypeError(f"{method!r} declares {objective.yields} yields, but yielded more")
     finally:
         steps.close()  # type: ignore[attr-defined]  # undoes every context the objective has open
     return logged
