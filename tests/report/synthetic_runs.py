@@ -158,9 +158,10 @@ def task(dataset: str, method: str, seed: int, bonus: float = 0.0, rows: int = 6
 
 
 def training(method: str, seed: int, rows: int, **more: Any) -> Training:
-    seconds = round(rows / 50 * METHODS.get(method, (0, 0, 1.5))[2] * (1 + seed / 50), 1)
+    factor = METHODS.get(method, (0, 0, 1.5))[2]
+    seconds = round(rows / 50 * factor * (1 + seed / 50), 1)
     known = {"rows": rows, "steps": 1125, "epochs": 3.0, "seconds": seconds, "processor_seconds": 2 * seconds}
-    return Training.model_validate({**known, "passes": (1.0, 1.0), "max_length": 128, **more})
+    return Training.model_validate({**known, "passes": (factor, factor), "max_length": 128, **more})
 
 
 def result(dataset: str, method: str, seed: int, bonus: float = 0.0, **options: Any) -> Result:

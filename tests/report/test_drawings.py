@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.report.synthetic_runs import groups_of, result, share, training, with_evaluation
+from tests.report.synthetic_runs import METHODS, groups_of, result, share, with_evaluation
 from uegr.report import curves, drift, plots, sweeps
 from uegr.result import Bin, Calibration
 from uegr.statistics import Figure
@@ -34,19 +34,15 @@ def test_curves_are_means_over_seeds_with_their_deviation():
     assert "95% intervals over the rows" in curves.curves(single, looks(single), "pgd").caption
 
 
-def test_the_cost_is_that_of_the_same_machine_and_seed():
+def test_cost_is_drawn_by_counted_passes_with_the_gain_and_its_interval():
     runs = [result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in (0, 1)]
-    for place, seconds in enumerate((100.0, 200.0, 300.0, 800.0)):
-        spent = training("vanilla", 0, 6000, seconds=seconds)
-        runs[place] = runs[place].model_copy(update={"training": spent})
-    assert drift.ratio(groups_of(*runs)[1]) == pytest.approx((3 + 4) / 2)
-    other = runs[3].machine.model_copy(update={"processor": "another"})
-    runs[3] = runs[3].model_copy(update={"machine": other})
-    assert drift.ratio(groups_of(*runs)[1]) == pytest.approx(3)
-    resumed = runs[2].training.model_copy(update={"resumed": True})
-    runs[2] = runs[2].model_copy(update={"training": resumed})
-    assert drift.ratio(groups_of(*runs)[1]) is None
-    assert drift.cost(groups_of(*runs), looks(groups_of(*runs))) is None
+    groups = groups_of(*runs)
+    section = drift.cost(groups, looks(groups))
+    assert section.panels[0].traces[0]["x"] == [METHODS["uegr"][2]]
+    assert "3.20 times vanilla's passes, 3.20 times its processor time, +" in section.panels[0].traces[0]["text"][0]
+    assert " to " in section.panels[0].traces[0]["text"][0]
+    alone = groups_of(*runs[2:])
+    assert drift.cost(alone, looks(alone)) is None
 
 
 def test_one_number_that_varies_is_a_line_and_two_are_a_map():

@@ -9,6 +9,7 @@ from uegr.report import export
 from uegr.report.groups import grouped
 from uegr.report.page import render, write
 from uegr.report.reading import collect
+from uegr.report.verdict import verdict
 from uegr.report.watch import watch
 
 REFRESH = 5  # seconds between checks of the files, and between reloads of the page
@@ -31,7 +32,7 @@ class Report:
                 raise InputError(f"expected a file to write to, got the folder {path}; name a file in it")
 
     def build(self, *, refresh: int | None = None, may_be_empty: bool = False) -> str:
-        """Write everything; return a line about what was written."""
+        """Write everything; return what was written and the verdict, in a line each."""
         started = time.perf_counter()
         found = collect(self.runs)
         if not (found.runs or found.left or may_be_empty):
@@ -44,7 +45,9 @@ class Report:
         if self.csv is not None:
             write(self.csv, export.tidy_csv(groups))
         left = f", {len(found.left)} not counted" if found.left else ""
-        return f"{self.output}  ({len(found.runs)} runs{left}; {time.perf_counter() - started:.1f} s)"
+        written = f"{self.output}  ({len(found.runs)} runs{left}; {time.perf_counter() - started:.1f} s)"
+        judged = verdict(groups)
+        return f"{written}\n{judged.sentence}" if judged else written
 
     def watch(self, say: Callable[[str], None]) -> None:
         """Build until interrupted; then once more, so that the final page does not reload itself."""

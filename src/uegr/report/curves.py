@@ -6,7 +6,7 @@ from typing import Any
 
 from uegr.report.cells import Cell, over_seeds
 from uegr.report.figures import Entry, quantity
-from uegr.report.groups import BASELINE, Group
+from uegr.report.groups import BASELINE, Group, robustness
 from uegr.report.plots import (
     MOST_SETTINGS,
     NEUTRAL,
@@ -17,7 +17,6 @@ from uegr.report.plots import (
     axis,
     bars,
     fading,
-    robustness,
     safe,
     section,
     spelt,

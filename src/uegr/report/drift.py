@@ -5,8 +5,9 @@ from typing import Any
 
 from uegr.report.cells import Cell, over_seeds
 from uegr.report.columns import titles
+from uegr.report.cost import Cost, cost_of
 from uegr.report.figures import Entry, Quantity
-from uegr.report.groups import Block, Group, heading
+from uegr.report.groups import Block, Group, heading, robustness
 from uegr.report.plots import (
     SYMBOLS,
     Panel,
@@ -15,13 +16,11 @@ from uegr.report.plots import (
     axis,
     bars,
     finished,
-    robustness,
     section,
     spelt,
     trace,
     with_data,
 )
-from uegr.report.reading import TaskRun
 from uegr.report.tables import distinct, gain
 
 GLYPHS = "●■◆▲✚★▼✖"  # as plotly's symbols in SYMBOLS
@@ -56,15 +55,15 @@ def layer_trace(group: Group, style: Style, cells: Mapping[int, Cell]) -> dict[s
 
 
 def cost(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
-    """Training time relative to vanilla on the same machine, against what was gained."""
-    priced = [(group, ratio(group)) for group in groups]
-    known = [(group, price) for group, price in priced if price is not None]
+    """Passes relative to vanilla, against what was gained."""
+    priced = [(group, cost_of(group)) for group in groups if group.baseline is not None]
+    known = [(group, price) for group, price in priced if price.passes is not None]
     hard = robustness(groups)
     keys = [key for key in ("own", hard) if key and any(key in group.columns for group, _ in known)]
     blocks = list(dict.fromkeys(group.block for group, _ in known))
     panels = [panel for key in keys if (panel := cost_panel(known, key, looks, blocks)) is not None]
-    caption = "Training seconds divided by those of vanilla with the same machine, rows and seed; resumed runs are "
-    caption += "left out. The dotted line is vanilla. " + symbols_note(blocks)
+    caption = "Cost is the number of forward and backward passes over a batch in the whole training, vanilla = 1. The "
+    caption += "dotted line is vanilla. " + symbols_note(blocks)
     return finished("cost", "Cost against gain", caption, panels)
 
 
@@ -75,26 +74,8 @@ def symbols_note(blocks: Sequence[Block]) -> str:
     return "; ".join(f"{glyph} {heading(block)}" for glyph, block in zip(GLYPHS, blocks, strict=False)) + "."
 
 
-def ratio(group: Group) -> float | None:
-    """The mean over seeds of this setting's seconds to the baseline's, on the same machine."""
-    if group.baseline is None:
-        return None
-    base = {key: seconds for run in group.baseline.runs for key, seconds in timed(run)}
-    found = [s / base[k] for run in group.runs for k, s in timed(run) if base.get(k)]
-    return sum(found) / len(found) if found else None
-
-
-def timed(run: TaskRun) -> list[tuple[tuple[Any, ...], float]]:
-    """(seed and machine, seconds) of a training that ran in one go."""
-    result = run.run.result
-    if result.training.resumed:
-        return []
-    hardware = (*result.machine.model_dump(exclude={"python"}).values(), result.versions.get("torch"))
-    return [((run.seed, *hardware), result.training.seconds)]
-
-
 def cost_panel(
-    priced: Sequence[tuple[Group, float]], key: str, looks: Mapping[str, Style], blocks: Sequence[Block]
+    priced: Sequence[tuple[Group, Cost]], key: str, looks: Mapping[str, Style], blocks: Sequence[Block]
 ) -> Panel | None:
     """One point per setting; the symbol is the data set and model."""
     some = [(g, price, cell) for g, price in priced if (cell := g.columns.get(key)) and cell.difference is not None]
@@ -109,15 +90,26 @@ def cost_panel(
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
         traces.append(
-            trace(own[0][0], looks[method], [price for _, price, _ in own], gains, texts, mode="markers", marker=marker)
+            trace(
+                own[0][0],
+                looks[method],
+                [price.passes for _, price, _ in own],
+                gains,
+                texts,
+                mode="markers",
+                marker=marker,
+            )
         )
     name = titles([key])[0].title if key != "own" else "own test"
     line = {"dash": "dot", "width": 1, "color": "#868e96"}
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below", "line": line}
-    x = axis("training time, vanilla = 1", range=[0.9, 1.05 * max(price for _, price, _ in some)])
+    most = max(price.passes or 0 for _, price, _ in some)
+    x = axis("passes over a batch, vanilla = 1", range=[0.9, 1.05 * most])
     layout = {"xaxis": x, "yaxis": axis("gain, points"), "shapes": [zero]}
     return Panel(f"Gain: {name}", traces, layout, 360, [group for group, *_ in some])
 
 
-def told(group: Group, price: float, cell: Cell) -> str:
-    return f"{heading(group.block)}, {group.label}: {price:.2f} times vanilla's time, {gain(cell)} points"
+def told(group: Group, price: Cost, cell: Cell) -> str:
+    times = "" if price.processor_ratio is None else f", {price.processor_ratio:.2f} times its processor time"
+    costs = f"{price.passes:.2f} times vanilla's passes{times}"
+    return f"{heading(group.block)}, {group.label}: {costs}, {gain(cell)} points"

@@ -8,15 +8,18 @@ from typing import Any
 
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
+from uegr.report.cost import cost_of
 from uegr.report.groups import BASELINE, Group, by_block, heading
 from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
 from uegr.report.tables import evidence, view
+from uegr.report.verdict import Verdict, verdict
 from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
+COSTS = ("passes", "forward + backward per step", "processor, s", "time, s")
 TESTS = {
     "seeds": f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment.",
     "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, p < 0.05 over test rows, after Holm's adjustment.",
@@ -41,6 +44,8 @@ def tidy_csv(groups: Sequence[Group]) -> str:
 def markdown(collection: Collection, groups: Sequence[Group], title: str | None = None) -> str:
     """The leaderboard of each data set and model, the printed figures, and what is not counted."""
     parts = [f"# {plain(title or default_title(collection, groups))}", plain(summary(groups))]
+    found = verdict(groups)
+    parts += verdict_parts(found) if found else []
     for block, some in by_block(groups).items():
         parts += [f"## {plain(heading(block))}", board(some)]
     if groups:
@@ -60,10 +65,28 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
 def board(groups: Sequence[Group]) -> str:
     columns = titles(key for group in groups for key in group.columns)
     rows = [
-        [group.label, *(told(group.columns.get(column.key)) for column in columns), len(group.seeds)]
+        [group.label, *(told(group.columns.get(column.key)) for column in columns), len(group.seeds), *costs(group)]
         for group in groups
     ]
-    return table(["method", *(column.title for column in columns), "n"], rows)
+    return table(["method", *(column.title for column in columns), "n", *COSTS], rows)
+
+
+def costs(group: Group) -> list[str]:
+    """The cost columns: passes relative to the baseline, per step, processor and wall time."""
+    cost = cost_of(group)
+    ratio = "–" if cost.passes is None else f"{cost.passes:.1f} ×"
+    return [ratio, cost.per_step, f"{cost.processor:,.0f}", f"{cost.seconds:,.0f} ({cost.threads} threads)"]
+
+
+def verdict_parts(found: Verdict) -> list[str]:
+    """The verdict as a sentence and a table."""
+    rows = []
+    for row in found.rows:
+        name = f"{row.method} ({row.settings})" if row.settings else row.method
+        gains = [gain.text if gain else "–" for gain in map(row.gain, found.columns)]
+        rows.append([name, *gains, row.cost_text, row.words])
+    heads = ["method", *(f"{title}, points" for title in found.columns), "cost", "in words"]
+    return ["## Verdict", plain(found.sentence), table(heads, rows)]
 
 
 def told(cell: Cell | None) -> str:

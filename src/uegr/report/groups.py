@@ -14,6 +14,7 @@ from uegr.result import Evaluation
 from uegr.statistics import relative_improvement
 
 BASELINE = "vanilla"
+ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
 Block = tuple[str, str]  # data set, model
 
 
@@ -34,6 +35,10 @@ class Group:
     @property
     def block(self) -> Block:
         return self.dataset, self.model
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.method == BASELINE
 
     @property
     def settings(self) -> str:
@@ -162,6 +167,13 @@ def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
 def heading(block: Block) -> str:
     """A data set and a model in a line."""
     return " · ".join(block)
+
+
+def robustness(groups: Sequence[Group]) -> str | None:
+    """The column that stands for robustness: a word attack if there is one, else PGD, FGM, adversarial sets."""
+    present = {key for group in groups for key in group.columns}
+    words = sorted(key for key in present if key.startswith("attack "))
+    return next((key for key in (*words, *ROBUSTNESS) if key in present), None)
 
 
 def fill(groups: Sequence[Group]) -> None:

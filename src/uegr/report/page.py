@@ -21,6 +21,7 @@ from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, evidence, glance, leaderboard, view
+from uegr.report.verdict import verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
@@ -59,6 +60,7 @@ def render(
         plotly=Markup(library),  # the packages' own files
         script=Markup(own),
         data=Markup(payload(sections)),  # escaped for a script element
+        verdict=verdict(groups),
         board=leaderboard(groups),
         glance=glance(groups),
         evidence=evidence(groups),

@@ -16,7 +16,6 @@ ACCENT, NEUTRAL = "#0f8a9d", "#868e96"
 COLOURS = ("#c2703d", "#7a6fc2", "#b5588a", "#4d8fd1", "#7f9140", "#c39a1f", "#a05a4a", "#5b7f95", "#3f9b6e")
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
-ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
 MOST_SETTINGS = 4  # lines of one method; beyond, only the first setting with the most seeds is drawn
 SETTINGS_NOTE = f"Where a method has more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
 Trace = dict[str, Any]
@@ -162,13 +161,6 @@ def spread_note(groups: Sequence[Group]) -> str:
     span = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     single = ", or its 95% interval for a single seed" * (counts[0] == 1)
     return f"Means over {span} seeds; whiskers are one standard deviation over seeds{single}."
-
-
-def robustness(groups: Sequence[Group]) -> str | None:
-    """The column that stands for robustness: a word attack if there is one, else PGD, FGM, adversarial sets."""
-    present = {key for group in groups for key in group.columns}
-    words = sorted(key for key in present if key.startswith("attack "))
-    return next((key for key in (*words, *ROBUSTNESS) if key in present), None)
 
 
 def spelt(cell: Cell) -> str:

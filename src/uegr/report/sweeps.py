@@ -9,7 +9,7 @@ from uegr.report import plots
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.figures import number
-from uegr.report.groups import Group, by_block, heading
+from uegr.report.groups import Group, by_block, heading, robustness
 from uegr.report.settings import short, spoken
 from uegr.report.tables import distinct
 
@@ -19,7 +19,7 @@ MOST_PAIRS = 3
 
 def measured_keys(groups: Sequence[Group]) -> list[str]:
     """What is drawn of a sweep: the own test, and robustness."""
-    hard = plots.robustness(groups)
+    hard = robustness(groups)
     return [key for key in ("own", hard) if key and any(key in group.columns for group in groups)]
 
 

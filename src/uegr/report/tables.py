@@ -7,7 +7,8 @@ from statistics import fmean
 
 from uegr.report.cells import Cell
 from uegr.report.columns import Column, titles
-from uegr.report.groups import Group, by_block, heading
+from uegr.report.cost import Cost, cost_of
+from uegr.report.groups import Group, by_block, heading, robustness
 
 MARKS = {("better", "seeds"): "▲", ("worse", "seeds"): "▼", ("better", "rows"): "△", ("worse", "rows"): "▽"}
 
@@ -92,7 +93,7 @@ class BoardRow:
     group: Group
     metric: str
     cells: list[View]
-    seconds: float  # of training, mean over seeds
+    cost: Cost
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Board:
     models: list[str]
     methods: list[str]
     baselines: list[str]  # those that have settings of their own
+    chosen: set[str]  # the columns that are shown at first
 
 
 def leaderboard(groups: Sequence[Group]) -> Board:
@@ -117,6 +119,7 @@ def leaderboard(groups: Sequence[Group]) -> Board:
         distinct(group.model for group in groups),
         distinct(group.method for group in groups),
         distinct(group.baseline.label for group in groups if group.baseline and group.baseline.settings),
+        {"own", "improvement", robustness(groups) or ""},
     )
 
 
@@ -127,8 +130,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 def board_row(group: Group, keys: Sequence[str]) -> BoardRow:
     own = group.columns.get("own")
     cells = [view(group.columns.get(key)) for key in keys]
-    seconds = fmean(run.run.result.training.seconds for run in group.runs)
-    return BoardRow(group, own.quantity.label if own else "", cells, seconds)
+    return BoardRow(group, own.quantity.label if own else "", cells, cost_of(group))
 
 
 @dataclass(frozen=True)

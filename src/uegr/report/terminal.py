@@ -8,6 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from uegr.report.figures import Entry, evaluated
+from uegr.report.groups import grouped
+from uegr.report.reading import Run
+from uegr.report.verdict import Verdict, verdict
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure, finite
 
@@ -47,6 +50,28 @@ def comparison(runs: Mapping[str, Evaluation], title: str = "") -> Table:
         rows = max(column[label].n for column in columns if label in column)
         table.add_row(Text(label), *(percent(column.get(label)) for column in columns), f"{rows:,}")
     return table
+
+
+def verdict_table(found: Verdict) -> Table:
+    """The methods, the best first: gains with 95% intervals in points, cost, and what is shown."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("method")
+    for title in found.columns:
+        table.add_column(Text(f"{title}, points"), justify="right")
+    table.add_column("cost", justify="right")
+    table.add_column("shown")
+    for row in found.rows:
+        gains = [gain.text if gain else "-" for gain in map(row.gain, found.columns)]
+        table.add_row(Text(row.method), *gains, row.cost_text, Text(row.words))
+    return table
+
+
+def show_verdict(results: Mapping[str, Result]) -> None:
+    """Print which method is better, at what cost, where the results can be compared."""
+    found = verdict(grouped([Run(name, result) for name, result in results.items()]))
+    if found is not None:
+        Console().print(verdict_table(found))
+        Console().print(Text(found.sentence))
 
 
 def show_figures(evaluations: Mapping[str, Evaluation]) -> None:

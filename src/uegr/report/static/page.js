@@ -33,6 +33,14 @@ document.querySelectorAll("table.sortable").forEach((table) => {
   });
 });
 
+document.querySelectorAll(".all-columns").forEach((button) => {
+  button.addEventListener("click", () => {
+    const few = document.getElementById(button.getAttribute("aria-controls")).classList.toggle("few");
+    button.setAttribute("aria-pressed", String(!few));
+    button.textContent = few ? "All columns" : "Fewer columns";
+  });
+});
+
 const remember = (key, value) => { try { sessionStorage.setItem(key, value); } catch { /* not allowed here */ } };
 const recall = (key) => { try { return sessionStorage.getItem(key); } catch { return null; } };
 

@@ -1,0 +1,85 @@
+"""What training cost: passes over a batch, which are counted, then processor time and wall time, which are measured.
+
+The wall time depends on the machine and on what else ran there. Passes do not, so they come first: the passes of the
+whole training, forward and backward together, divided by those of the baseline.
+"""
+
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from uegr.report.groups import Group
+from uegr.report.reading import TaskRun
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Means over the seeds of one setting."""
+
+    forward: float  # passes over a batch per step
+    backward: float
+    passes: float | None  # of the whole training, baseline = 1
+    processor: float  # seconds, all threads together
+    processor_ratio: float | None  # on the same machine with the same seed, baseline = 1
+    seconds: float  # by the wall
+    threads: int  # the most that a run had
+
+    @property
+    def per_step(self) -> str:
+        """Forward and backward passes.
+
+        >>> Cost(4, 3, 3.5, 10.0, 3.4, 6.0, 2).per_step
+        '4 + 3'
+        """
+        return f"{self.forward:g} + {self.backward:g}"
+
+
+def cost_of(group: Group) -> Cost:
+    """The cost of a setting."""
+    trainings = [run.run.result.training for run in group.runs]
+    return Cost(
+        forward=fmean(one.passes[0] for one in trainings),
+        backward=fmean(one.passes[1] for one in trainings),
+        passes=passes_ratio(group),
+        processor=fmean(one.processor_seconds for one in trainings),
+        processor_ratio=processor_ratio(group),
+        seconds=fmean(one.seconds for one in trainings),
+        threads=max(run.run.result.machine.threads for run in group.runs),
+    )
+
+
+def passes_ratio(group: Group) -> float | None:
+    """All passes of the training, those of the baseline = 1."""
+    base = group.baseline
+    if base is None:
+        return 1.0 if group.is_baseline else None
+    own, other = (fmean(all_passes(run) for run in one.runs) for one in (group, base))
+    return own / other if other else None
+
+
+def all_passes(run: TaskRun) -> float:
+    """Forward and backward passes over a batch in the whole training."""
+    training = run.run.result.training
+    return training.steps * sum(training.passes)
+
+
+def processor_ratio(group: Group) -> float | None:
+    """The mean over seeds of the processor time, the baseline's on the same machine = 1; resumed runs are left out."""
+    if group.baseline is None:
+        return 1.0 if group.is_baseline else None
+    base, own = (
+        {
+            place(run): run.run.result.training.processor_seconds
+            for run in one.runs
+            if not run.run.result.training.resumed
+        }
+        for one in (group.baseline, group)
+    )
+    found = [seconds / base[key] for key, seconds in own.items() if base.get(key)]
+    return fmean(found) if found else None
+
+
+def place(run: TaskRun) -> tuple[Any, ...]:
+    """The seed and the machine: times are comparable only where both are the same."""
+    result = run.run.result
+    return run.seed, *result.machine.model_dump(exclude={"python"}).values(), result.versions.get("torch")

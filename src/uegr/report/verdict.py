@@ -1,0 +1,167 @@
+"""Which method, at what cost: the methods ranked, in words, before anything else.
+
+Each method is compared with the baseline on the own test and on one column that stands for robustness. Over several
+data sets and models the gains are averaged. The rank is by the sum of both gains; the words tell what is shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from uegr.report.cells import Cell
+from uegr.report.columns import titles
+from uegr.report.cost import cost_of
+from uegr.report.groups import BASELINE, Group, by_block, robustness
+from uegr.statistics import Figure, mean_of_separate_sets
+
+NOTHING = "no difference shown"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How far a method is from the baseline in one column; more is better, whatever the column's metric."""
+
+    title: str
+    figure: Figure  # points
+    better: int  # data sets and models where it is shown
+    worse: int
+    of: int
+    rows: int  # the fewest that a figure rests on
+    one_seed: bool  # somewhere only the rows were tested
+
+    @property
+    def text(self) -> str:
+        """Points with the 95% interval.
+
+        >>> Gain("Own test", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000, False).text
+        '+1.2 (−0.5 to +3.0)'
+        """
+        found = self.figure
+        value, low, high = (f"{end:+.1f}".replace("-", "−") for end in (found.value, found.low, found.high))
+        return f"{value} ({low} to {high})" if found.bounded else value
+
+    @property
+    def words(self) -> str:
+        """What is shown.
+
+        >>> Gain("PGD", Figure(8.0, 5.0, 11.0, 3), 2, 0, 3, 1000, False).words
+        'better on 2 of 3, no difference shown on 1 of 3'
+        """
+        counts = {"better": self.better, "worse": self.worse, NOTHING: self.of - self.better - self.worse}
+        shown = {word: count for word, count in counts.items() if count}
+        if self.of == 1 or (NOTHING in shown and len(shown) == 1):
+            return next(iter(shown))
+        return ", ".join(f"{word} on {count} of {self.of}" for word, count in shown.items())
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A method with its gains and its cost."""
+
+    method: str
+    settings: str
+    gains: list[Gain]
+    cost: float | None  # passes, baseline = 1
+    seeds: int  # the fewest that a setting has
+
+    def gain(self, title: str) -> Gain | None:
+        """The gain in a column."""
+        return next((gain for gain in self.gains if gain.title == title), None)
+
+    @property
+    def shown(self) -> list[Gain]:
+        """The gains of which something is shown."""
+        return [gain for gain in self.gains if gain.better or gain.worse]
+
+    @property
+    def cost_text(self) -> str:
+        return "–" if self.cost is None else f"{self.cost:.1f} ×"
+
+    @property
+    def words(self) -> str:
+        """What is shown, column by column."""
+        if not self.shown:
+            return NOTHING
+        return "; ".join(f"{gain.title}: {gain.words}{' (one seed)' * gain.one_seed}" for gain in self.gains)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The methods, the best first, and one sentence."""
+
+    columns: list[str]
+    rows: list[Ranked]
+    sentence: str
+
+
+def verdict(groups: Sequence[Group]) -> Verdict | None:
+    """The methods that have a baseline, ranked; None where there is nothing to compare."""
+    compared = [group for some in by_block(groups).values() for group in main_settings(some)]
+    keys = [key for key in ("own", robustness(compared)) if key]
+    methods = dict.fromkeys(group.method for group in compared)
+    rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
+    rows = sorted((row for row in rows if row.gains), key=lambda row: -sum(gain.figure.value for gain in row.gains))
+    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows)) if rows else None
+
+
+def main_settings(groups: Sequence[Group]) -> list[Group]:
+    """One setting per method of a data set and model: the first of those with the most seeds that has a baseline."""
+    compared = [group for group in groups if group.baseline is not None]
+    methods = dict.fromkeys(group.method for group in compared)
+    own = [[group for group in compared if group.method == method] for method in methods]
+    return [max(some, key=lambda group: len(group.seeds)) for some in own]
+
+
+def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
+    """One method over its data sets and models."""
+    found = [gain_of(key, [group.columns[key] for group in groups if key in group.columns]) for key in keys]
+    prices = [price for group in groups if (price := cost_of(group).passes) is not None]
+    settings = groups[0].settings if len(groups) == 1 else ""
+    seeds = min(len(group.seeds) for group in groups)
+    gains = [gain for gain in found if gain is not None]
+    return Ranked(groups[0].method, settings, gains, fmean(prices) if prices else None, seeds)
+
+
+def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
+    """The mean gain over data sets and models, and how often a difference is shown."""
+    compared = [cell for cell in cells if cell.difference is not None and cell.quantity.better]
+    if not compared:
+        return None
+    marks = [cell.mark for cell in compared]
+    return Gain(
+        titles([key])[0].title,
+        mean_of_separate_sets([points(cell) for cell in compared]),
+        marks.count("better"),
+        marks.count("worse"),
+        len(compared),
+        min(cell.rows for cell in compared),
+        any(cell.test == "rows" for cell in compared),
+    )
+
+
+def points(cell: Cell) -> Figure:
+    """The difference in points, more is better."""
+    found, scale = cell.difference, (100 if cell.quantity.share else 1) * cell.quantity.better
+    assert found is not None
+    low, high = sorted((scale * found.low, scale * found.high))
+    return Figure(scale * found.value, low, high, found.n)
+
+
+def sentence(rows: Sequence[Ranked]) -> str:
+    """What the ranking shows: its first method that is better at something, or that there is none."""
+    best = next((row for row in rows if any(gain.better for gain in row.gains)), None)
+    if best is None:
+        return nothing_better(rows)
+    gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
+    price = f" It costs {best.cost:.1f} times the passes of {BASELINE}." if best.cost is not None else ""
+    seed = " One seed each: another seed may give another result." * any(gain.one_seed for gain in best.gains)
+    return f"{best.method} against {BASELINE}: {gains}.{price}{seed}"
+
+
+def nothing_better(rows: Sequence[Ranked]) -> str:
+    """No gain is shown, with what that rests on."""
+    seeds, tested = min(row.seeds for row in rows), min(gain.rows for row in rows for gain in row.gains)
+    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} test rows"
+    worse = [row.method for row in rows if row.shown]
+    losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
+    return f"No method is shown to be better than {BASELINE}, from {basis}.{losses}"

@@ -1,0 +1,36 @@
+"""What training cost: counted passes first, times only where they can be compared."""
+
+import pytest
+
+from tests.report.synthetic_runs import groups_of, result, training
+from uegr.report.cost import cost_of
+
+
+def runs_with(**changes):
+    """Vanilla and uegr with two seeds; each value of a change is for one run, in this order."""
+    runs = [result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in (0, 1)]
+    for place, run in enumerate(runs):
+        own = {name: values[place] for name, values in changes.items()}
+        runs[place] = run.model_copy(update={"training": training("vanilla", 0, 6000, **own)})
+    return runs
+
+
+def test_passes_are_those_of_the_whole_training():
+    runs = runs_with(passes=[(1, 1), (1, 1), (4, 3), (4, 3)], steps=[100, 100, 100, 200])
+    vanilla, uegr = (cost_of(group) for group in groups_of(*runs))
+    assert (vanilla.passes, vanilla.per_step) == (1.0, "1 + 1")
+    assert (uegr.passes, uegr.per_step) == (pytest.approx(3.5 * 1.5), "4 + 3")
+    assert cost_of(groups_of(*runs[2:])[0]).passes is None  # nothing to compare with
+
+
+def test_times_are_compared_on_the_same_machine_with_the_same_seed_and_in_one_go():
+    runs = runs_with(processor_seconds=[100.0, 200.0, 300.0, 800.0], seconds=[1.0, 1.0, 5.0, 7.0])
+    cost = cost_of(groups_of(*runs)[1])
+    assert (cost.processor, cost.seconds, cost.threads) == (550.0, 6.0, 8)
+    assert cost.processor_ratio == pytest.approx((3 + 4) / 2)
+    other = runs[3].machine.model_copy(update={"processor": "another"})
+    runs[3] = runs[3].model_copy(update={"machine": other})
+    assert cost_of(groups_of(*runs)[1]).processor_ratio == pytest.approx(3)
+    resumed = runs[2].training.model_copy(update={"resumed": True})
+    runs[2] = runs[2].model_copy(update={"training": resumed})
+    assert cost_of(groups_of(*runs)[1]).processor_ratio is None

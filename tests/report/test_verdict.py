@@ -1,0 +1,91 @@
+"""The verdict says which method, at what cost, and no more than is shown."""
+
+import pytest
+
+from tests.report.synthetic_runs import groups_of, result, with_evaluation
+from uegr.report.export import markdown
+from uegr.report.page import render
+from uegr.report.reading import Collection, Run
+from uegr.report.terminal import show_verdict
+from uegr.report.verdict import verdict
+from uegr.statistics import proportion
+
+
+def run(method, seed, own, under_attack, rows=2000, dataset="imdb"):
+    """A result with these shares of right rows on the own test and under PWWS."""
+    made = with_evaluation(result(dataset, method, seed), clean={"accuracy": proportion(round(own * rows), rows)})
+    attack = made.tasks[dataset].attacks[f"pwws on {dataset}"]
+    attack = attack.model_copy(update={"accuracy_after": proportion(round(under_attack * rows), rows)})
+    return made.with_task(dataset, scores={}, attacks={"a": attack})
+
+
+def runs(uegr=(0.87, 0.60), fgm=(0.86, 0.45), seeds=(0, 1, 2), rows=2000, dataset="imdb"):
+    found = []
+    for seed in seeds:
+        luck = 0.004 * (seed - 1)
+        found += [run("vanilla", seed, 0.86 + luck, 0.40, rows, dataset)]
+        for method, (own, hard) in {"uegr": uegr, "fgm": fgm}.items():
+            found += [run(method, seed, own + luck / 2, hard + luck, rows, dataset)]
+    return found
+
+
+def test_methods_are_ranked_with_gain_interval_cost_and_words():
+    found = verdict(groups_of(*runs()))
+    assert found.columns == ["Own test", "pwws"]
+    assert [row.method for row in found.rows] == ["uegr", "fgm"]
+    own, hard = found.rows[0].gains
+    assert (own.words, hard.words) == ("no difference shown", "better")
+    assert hard.figure.value == pytest.approx(20)
+    assert hard.figure.low > 0 > own.figure.low
+    assert found.rows[0].cost == pytest.approx(3.2)
+    assert found.rows[0].words == "Own test: no difference shown; pwws: better"
+    assert found.sentence.startswith("uegr against vanilla: Own test +1.0 (")
+    assert found.sentence.endswith("no difference shown; pwws +20.0 (+16.9 to +23.1) points: better. "
+                                   "It costs 3.2 times the passes of vanilla.")  # fmt: skip
+
+
+def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
+    found = verdict(groups_of(*runs(uegr=(0.865, 0.42), rows=200)))
+    assert {row.words for row in found.rows} == {"no difference shown"}
+    assert found.sentence == "No method is shown to be better than vanilla, from 3 seeds and 200 test rows."
+
+
+def test_a_method_that_is_worse_is_called_so():
+    found = verdict(groups_of(*runs(uegr=(0.70, 0.40), fgm=(0.86, 0.40))))
+    assert found.rows[-1].words == "Own test: worse; pwws: no difference shown"
+    assert found.sentence.endswith("Shown to be worse at something: uegr.")
+
+
+def test_a_single_seed_is_said():
+    found = verdict(groups_of(*runs(seeds=(0,))))
+    assert found.rows[0].words == "Own test: no difference shown (one seed); pwws: better (one seed)"
+    assert found.sentence.endswith("One seed each: another seed may give another result.")
+
+
+def test_gains_on_several_data_sets_are_averaged_and_counted():
+    found = verdict(groups_of(*runs(), *runs(uegr=(0.86, 0.41), dataset="yelp")))
+    hard = found.rows[0].gains[1]
+    assert hard.figure.value == pytest.approx((20 + 1) / 2)
+    assert hard.words == "better on 1 of 2, no difference shown on 1 of 2"
+
+
+def test_without_a_baseline_there_is_no_verdict():
+    assert verdict(groups_of(*(one for one in runs() if one.config.method.name != "vanilla"))) is None
+    assert verdict([]) is None
+
+
+def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):
+    made = {str(place): one for place, one in enumerate(runs())}
+    collection = Collection(runs=[Run(name, one) for name, one in made.items()])
+    page = render(collection)
+    assert page.index('id="verdict"') < page.index('id="leaderboard"')
+    assert page.index("uegr against vanilla: Own test") < page.index("<table")
+    text = markdown(collection, groups_of(*made.values()))
+    assert text.index("## Verdict") < text.index("## imdb")
+    assert "| uegr | +1.0 (" in text
+    assert "| 3.2 × | Own test: no difference shown; pwws: better |" in text
+    assert "| 3.2 × | 3.2 + 3.2 | 783 | 392 (8 threads) |" in text
+    show_verdict(made)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:2] == ["method", "Own"]
+    assert lines[1].startswith("uegr")
