@@ -49,13 +49,23 @@ def test_what_is_not_known_is_not_judged():
     assert difference([exact(0.8)], [exact(0.7)]).p is None
 
 
-def test_equal_methods_are_called_different_no_more_often_than_promised():
-    """200 experiments: five seeds that differ by two points, all scored on the same 300 rows."""
+@pytest.mark.parametrize(("seeds", "spread"), [(2, 0.3), (2, 1.0), (2, 5.0), (3, 3.0), (5, 2.0)])
+def test_equal_methods_are_called_different_no_more_often_than_promised(seeds, spread):
+    """2,000 experiments; the spread over seeds is in units of the error that the shared rows give the difference."""
     generator, wrong = np.random.default_rng(0), 0
+    for _ in range(2000):
+        values = generator.normal() + generator.normal(0, spread, seeds)
+        half = 1.959964 / math.sqrt(2)  # of each method's interval: a difference has an error of 1
+        ours = [Figure(value, value - half, value + half, 100) for value in values]
+        wrong += difference(ours, [Figure(0.0, -half, half, 100)] * seeds).p < 0.05
+    assert wrong <= 0.055 * 2000 + 2 * math.sqrt(2000 * 0.05 * 0.95)
+
+
+def test_a_real_difference_is_found():
+    generator, found = np.random.default_rng(0), 0
     for _ in range(200):
-        skill = generator.normal(0.8, 0.02, size=(2, 5))  # of two equal methods
-        hard = generator.random(300)  # a row that is hard for one model is hard for all
-        ours, base = ([proportion(int((hard < one).sum()), 300) for one in method] for method in skill)
-        p = difference(ours, base).p
-        wrong += p is not None and p < 0.05
-    assert wrong <= 0.05 * 200 + 2 * math.sqrt(200 * 0.05 * 0.95)
+        values = 6 + generator.normal() + generator.normal(0, 1.0, 3)
+        half = 1.959964 / math.sqrt(2)
+        ours = [Figure(value, value - half, value + half, 100) for value in values]
+        found += difference(ours, [Figure(0.0, -half, half, 100)] * 3).p < 0.05
+    assert found > 150

@@ -26,16 +26,18 @@ def demo(
     from rich.console import Console
 
     from uegr.report.page import write_page
-    from uegr.report.terminal import comparison
+    from uegr.report.terminal import comparison, show_verdict
     from uegr.runs import folder as folders
 
     started, console = time.time(), Console()
     figures = {method: measured(method, output / method, quiet) for method in METHODS}
-    page = write_page(output / "report.html", {name: folders.read(output / name) for name in METHODS})
+    results = {name: folders.read(output / name) for name in METHODS}
+    page = write_page(output / "report.html", results)
     console.print(comparison(figures))
     seconds = f"{time.time() - started:.0f} s"
-    console.print(f"{seconds}; the runs are in {output}, one seed each: look at the intervals before you conclude")
+    console.print(f"{seconds}; the runs are in {output}")
     console.print(f"page: {page.resolve()}", soft_wrap=True)
+    show_verdict(results)
 
 
 def measured(method: str, place: Path, quiet: bool) -> "Evaluation":

@@ -82,9 +82,8 @@ def verdict_parts(found: Verdict) -> list[str]:
     """The verdict as a sentence and a table."""
     rows = []
     for row in found.rows:
-        name = f"{row.method} ({row.settings})" if row.settings else row.method
         gains = [gain.text if gain else "–" for gain in map(row.gain, found.columns)]
-        rows.append([name, *gains, row.cost_text, row.words])
+        rows.append([row.name, *gains, row.cost_text, row.words])
     heads = ["method", *(f"{title}, points" for title in found.columns), "cost", "in words"]
     return ["## Verdict", plain(found.sentence), table(heads, rows)]
 

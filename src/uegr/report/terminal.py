@@ -62,7 +62,7 @@ def verdict_table(found: Verdict) -> Table:
     table.add_column("shown")
     for row in found.rows:
         gains = [gain.text if gain else "-" for gain in map(row.gain, found.columns)]
-        table.add_row(Text(row.method), *gains, row.cost_text, Text(row.words))
+        table.add_row(Text(row.name), *gains, row.cost_text, Text(row.words))
     return table
 
 

@@ -61,8 +61,13 @@ class Ranked:
     method: str
     settings: str
     gains: list[Gain]
+    against: str  # the baseline
     cost: float | None  # passes, baseline = 1
     seeds: int  # the fewest that a setting has
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} ({self.settings})" if self.settings else self.method
 
     def gain(self, title: str) -> Gain | None:
         """The gain in a column."""
@@ -117,9 +122,11 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     found = [gain_of(key, [group.columns[key] for group in groups if key in group.columns]) for key in keys]
     prices = [price for group in groups if (price := cost_of(group).passes) is not None]
     settings = groups[0].settings if len(groups) == 1 else ""
+    bases = {group.baseline.label for group in groups if group.baseline}
+    against = bases.pop() if len(bases) == 1 else BASELINE
     seeds = min(len(group.seeds) for group in groups)
     gains = [gain for gain in found if gain is not None]
-    return Ranked(groups[0].method, settings, gains, fmean(prices) if prices else None, seeds)
+    return Ranked(groups[0].method, settings, gains, against, fmean(prices) if prices else None, seeds)
 
 
 def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
@@ -153,15 +160,15 @@ def sentence(rows: Sequence[Ranked]) -> str:
     if best is None:
         return nothing_better(rows)
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
-    price = f" It costs {best.cost:.1f} times the passes of {BASELINE}." if best.cost is not None else ""
+    price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
     seed = " One seed each: another seed may give another result." * any(gain.one_seed for gain in best.gains)
-    return f"{best.method} against {BASELINE}: {gains}.{price}{seed}"
+    return f"{best.name} against {best.against}: {gains}.{price}{seed}"
 
 
 def nothing_better(rows: Sequence[Ranked]) -> str:
     """No gain is shown, with what that rests on."""
     seeds, tested = min(row.seeds for row in rows), min(gain.rows for row in rows for gain in row.gains)
     basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} test rows"
-    worse = [row.method for row in rows if row.shown]
+    worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
     return f"No method is shown to be better than {BASELINE}, from {basis}.{losses}"

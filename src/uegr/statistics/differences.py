@@ -8,8 +8,9 @@ Another seed trains another model, and other test rows give another score. With 
 All seeds are scored on the same rows, so more seeds do not shrink the second term. Two models tend to be right on the
 same rows; a result does not hold the answers row by row, so rows^2 is too large rather than too small. Where the
 answers are at hand, significance.mcnemar is sharper. p and the interval are Student's, with the degrees of freedom of
-Satterthwaite (1946). One seed says nothing about other seeds: its interval is that of the rows alone. Differences that
-are the same for every seed give neither p nor interval, as in significance.py.
+Satterthwaite (1946). That is too bold where two or three seeds agree by luck, so the t test over seeds alone must
+agree: the larger p and the wider interval count. One seed says nothing about other seeds: its interval is that of the
+rows alone. Differences that are the same for every seed give neither p nor interval, as in significance.py.
 """
 
 import math
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.statistics.intervals import NORMAL_95, Figure
-from uegr.statistics.seeds import deviation
+from uegr.statistics.seeds import deviation, quantile
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,16 @@ def difference(scores: Sequence[Figure], base: Sequence[Figure]) -> Difference:
     (-0.05, 0.39)
     """
     values = [ours.value - other.value for ours, other in zip(scores, base, strict=True)]
-    seeds = (deviation(values) ** 2 / len(values)) if len(values) > 1 else 0.0
+    value, n = fmean(values), len(values)
+    seeds = deviation(values) ** 2 / n if n > 1 else 0.0
     rows = fmean(row_variance(ours) + row_variance(other) for ours, other in zip(scores, base, strict=True))
-    if math.isnan(rows) or (len(values) > 1 and not seeds):
-        return Difference(Figure(fmean(values), math.nan, math.nan, len(values)), None)
-    freedom = (seeds + rows) ** 2 / (seeds**2 / (len(values) - 1)) if seeds else math.inf
-    return judged(fmean(values), math.sqrt(seeds + rows), freedom, len(values))
+    if math.isnan(rows) or not (seeds if n > 1 else rows):
+        return Difference(Figure(value, math.nan, math.nan, n), None)
+    freedom = (seeds + rows) ** 2 / (seeds**2 / (n - 1)) if seeds else math.inf
+    ways = [(seeds + rows, freedom)] + [(seeds, n - 1.0)] * (n > 1)
+    half = max(math.sqrt(variance) * quantile(freedom) for variance, freedom in ways)
+    p = max(2 * below(-abs(value) / math.sqrt(variance), freedom) for variance, freedom in ways)
+    return Difference(Figure(value, value - half, value + half, n), p)
 
 
 def row_variance(figure: Figure) -> float:
@@ -51,12 +56,8 @@ def row_variance(figure: Figure) -> float:
     return ((figure.high - figure.low) / (2 * NORMAL_95)) ** 2
 
 
-def judged(value: float, error: float, freedom: float, n: int) -> Difference:
-    """Student's interval and p of a value with its standard error; no error, no judgement."""
-    from scipy.special import ndtr, stdtr, stdtrit
+def below(value: float, freedom: float) -> float:
+    """The probability of less than this value, by Student's t or the normal distribution."""
+    from scipy.special import ndtr, stdtr
 
-    if not error:
-        return Difference(Figure(value, math.nan, math.nan, n), None)
-    half = error * (NORMAL_95 if math.isinf(freedom) else float(stdtrit(freedom, 0.975)))
-    below = ndtr(-abs(value) / error) if math.isinf(freedom) else stdtr(freedom, -abs(value) / error)
-    return Difference(Figure(value, value - half, value + half, n), 2 * float(below))
+    return float(ndtr(value)) if math.isinf(freedom) else float(stdtr(freedom, value))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import fmean
 
-from uegr.statistics.intervals import Figure
+from uegr.statistics.intervals import NORMAL_95, Figure
 
 DUST = 1e-12  # a smaller deviation comes from rounding
 
@@ -26,15 +26,15 @@ def deviation(values: Sequence[float]) -> float:
 
 
 @cache
-def quantile(n: int) -> float:
-    """The 97.5% quantile of Student's t for a mean of n.
+def quantile(freedom: float) -> float:
+    """The 97.5% quantile of Student's t; with infinite degrees of freedom, that of the normal distribution.
 
-    >>> round(quantile(3), 3)
-    4.303
+    >>> round(quantile(2), 3), round(quantile(math.inf), 3)
+    (4.303, 1.96)
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, 0.975))
+    return NORMAL_95 if math.isinf(freedom) else float(stdtrit(freedom, 0.975))
 
 
 def mean_over_seeds(values: Sequence[float]) -> Figure:
@@ -45,5 +45,5 @@ def mean_over_seeds(values: Sequence[float]) -> Figure:
     """
     centre, n = fmean(values), len(values)
     spread = deviation(values) if n > 1 else 0.0
-    half = quantile(n) * spread / math.sqrt(n) if spread else math.nan
+    half = quantile(n - 1) * spread / math.sqrt(n) if spread else math.nan
     return Figure(centre, centre - half, centre + half, n)
