@@ -47,7 +47,7 @@ WORK = (
     "training.config.read_config",
     "runs.attack.attack_run",
     "runs.evaluate.evaluate_run",
-    "benchmark.grid.read_grid",
+    "benchmark.run.planned",
     "data.check.check",
 )
 INTERRUPTED = {

@@ -1,0 +1,100 @@
+"""A grid in its folder: the plan, running what is missing, and what is left of earlier versions of the grid."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from uegr.benchmark import backends
+from uegr.benchmark.grid import Grid, read_grid
+from uegr.benchmark.live import Board, report_line, watching
+from uegr.benchmark.plan import Cell, cells_of, compared_by_name, printed_by_name
+from uegr.benchmark.work import Work
+from uegr.errors import InputError
+from uegr.files import write_text
+
+GRID = "grid.yaml"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A grid, all of its cells, and a board with those that were chosen."""
+
+    grid: Grid
+    cells: list[Cell]
+    board: Board
+
+    @property
+    def root(self) -> Path:
+        return self.board.work.root
+
+    def stale(self) -> list[str]:
+        """The folders of earlier versions of the grid."""
+        names = {cell.name for cell in self.cells}
+        return sorted(path.name for path in (self.root / "cells").glob("*") if path.name not in names)
+
+
+def planned(
+    file: Path, *, scale: str | None = None, output: Path | None = None, only: str | None = None, command: str = ""
+) -> Benchmark:
+    """The cells of a grid; with `only`, those on the board have this in their name, or match it as a pattern."""
+    grid = read_grid(file, scale)
+    cells = cells_of(grid)
+    root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))
+    chosen = [cell for cell in cells if only is None or cell.fits(only)]
+    if not chosen:
+        raise InputError(f"no cell of {file.name} fits {only!r}; --dry-run shows the names")
+    return Benchmark(grid, cells, Board(Work(root.resolve(), time.time(), command), chosen))
+
+
+def run_missing(
+    plan: Benchmark,
+    *,
+    backend: Literal["local", "ray"] = "local",
+    workers: int = 1,
+    quiet: bool = False,
+    cluster: dict[str, Any] | None = None,
+) -> None:
+    """Run the cells that are not done, and show their states meanwhile; `cluster` as `backends.run_on_ray` takes it."""
+    write_grid(plan)
+    board = plan.board
+    if all(row["state"] == "done" for row in board.refresh()):
+        return
+    with watching(board, quiet, workers) as console:
+
+        def changed(cell: Cell) -> None:
+            report_line(board, cell, console)
+
+        if backend == "ray":
+            backends.run_on_ray(board.work, board.cells, changed=changed, **(cluster or {}))
+        elif workers > 1:
+            backends.run_processes(board.work, board.cells, workers, changed)
+        else:
+            backends.run_here(board.work, board.cells, changed)
+
+
+def write_grid(plan: Benchmark) -> None:
+    """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
+    path, content = plan.root / GRID, described(plan.grid, plan.cells)
+    before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for key in ("title", "scale"):
+        if before and before.get(key) != content[key]:
+            raise InputError(
+                f"{plan.root} holds the {key} {before.get(key)!r}, not {content[key]!r}; choose another --output"
+            )
+    plan.root.mkdir(parents=True, exist_ok=True)
+    write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+
+
+def described(grid: Grid, cells: Sequence[Cell]) -> dict[str, Any]:
+    """The grid as plain values, with its cells and what the paper printed."""
+    content: dict[str, Any] = {"title": grid.title, "source": grid.source, "scale": grid.scale}
+    content |= grid.model_dump(mode="json", exclude_defaults=True) | {"printed": printed_by_name(grid)}
+    content |= compared_by_name(grid)
+    content["cells"] = [{"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied} for cell in cells]
+    plain: dict[str, Any] = json.loads(json.dumps(content))  # no two places share a mapping: YAML would link them
+    return plain
