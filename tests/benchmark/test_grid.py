@@ -9,7 +9,7 @@ import yaml
 from tests.benchmark.tiny_grid import grid_file, run
 from uegr.benchmark.grid import Grid, read_grid
 from uegr.benchmark.plan import cells_of, compared_by_name, printed_by_name
-from uegr.cli.benchmark import write_grid
+from uegr.benchmark.run import write_grid
 from uegr.errors import InputError
 
 BASE: dict[str, Any] = {"title": "t", "methods": ["vanilla"], "datasets": ["snippets"]}

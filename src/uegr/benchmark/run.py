@@ -60,7 +60,7 @@ def run_missing(
     cluster: dict[str, Any] | None = None,
 ) -> None:
     """Run the cells that are not done, and show their states meanwhile; `cluster` as `backends.run_on_ray` takes it."""
-    write_grid(plan)
+    write_grid(plan.root, plan.grid, plan.cells)
     board = plan.board
     if all(row["state"] == "done" for row in board.refresh()):
         return
@@ -77,16 +77,16 @@ def run_missing(
             backends.run_here(board.work, board.cells, changed)
 
 
-def write_grid(plan: Benchmark) -> None:
+def write_grid(root: Path, grid: Grid, cells: Sequence[Cell]) -> None:
     """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
-    path, content = plan.root / GRID, described(plan.grid, plan.cells)
+    path, content = root / GRID, described(grid, cells)
     before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for key in ("title", "scale"):
         if before and before.get(key) != content[key]:
             raise InputError(
-                f"{plan.root} holds the {key} {before.get(key)!r}, not {content[key]!r}; choose another --output"
+                f"{root} holds the {key} {before.get(key)!r}, not {content[key]!r}; choose another --output"
             )
-    plan.root.mkdir(parents=True, exist_ok=True)
+    root.mkdir(parents=True, exist_ok=True)
     write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
