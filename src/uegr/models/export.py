@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uegr.errors import InputError
+from uegr.files import replacing
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,15 +51,9 @@ def exported(model: nn.Module, batch: Mapping[str, Tensor], path: Path) -> Itera
 
     `batch` is an example of two rows or more and two tokens or more: a dimension of one would become a constant.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".onnx")
-    os.close(handle)
-    try:
-        write(model, batch, name)
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with replacing(path, suffix=".onnx") as made:
+        write(model, batch, str(made))
+        yield made
 
 
 def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:

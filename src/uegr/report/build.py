@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from uegr.errors import InputError
+from uegr.files import refuse_special
 from uegr.report import export
 from uegr.report.groups import grouped
 from uegr.report.page import render, write
@@ -30,6 +31,8 @@ class Report:
         for path in (output, markdown, csv):
             if path is not None and path.is_dir():
                 raise InputError(f"expected a file to write to, got the folder {path}; name a file in it")
+            if path is not None:
+                refuse_special(path)
 
     def build(self, *, refresh: int | None = None, may_be_empty: bool = False) -> str:
         """Write everything; return what was written and the verdict, in a line each."""

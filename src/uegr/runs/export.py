@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from uegr.errors import InputError
+from uegr.files import refuse_special
 from uegr.models.texts import Text, batches, evaluating, scores, texts_of
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 
@@ -35,11 +36,12 @@ def export_onnx(folder: Path, output: Path | None = None) -> Exported:
     """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4."""
     from uegr.models import export
 
-    run = next(iter(open_run(folder).tasks.values()))
-    export.refuse(run.model)
     path = output or folder / FILE
     if not path.parent.is_dir():
         raise InputError(f"expected a folder that exists for {path.name}, got {path.parent}")
+    refuse_special(path)
+    run = next(iter(open_run(folder).tasks.values()))
+    export.refuse(run.model)
     texts = check_texts(run)
     with evaluating(run.model), export.exported(run.model, example(run, texts), path) as made:
         difference = largest_difference(run, made, texts)

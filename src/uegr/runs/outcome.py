@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from uegr.evaluation.metrics import measure
+from uegr.files import share
 from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import probabilities, texts_of
@@ -24,6 +25,7 @@ def save(loaded: Loaded, place: Path) -> None:
     """Write model and tokenizer as from_pretrained reads them."""
     loaded.model.save_pretrained(str(place))
     loaded.tokenizer.save_pretrained(str(place))
+    share(place.glob("*.safetensors"))
     (place / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml has the same
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from uegr import data as data_room
 from uegr.errors import InputError
-from uegr.files import write_text
+from uegr.files import refuse_special, write_text
 from uegr.models.texts import Text, texts_of
 from uegr.runs.attack import own_task
 from uegr.runs.finished import FinishedTask, open_run
@@ -25,6 +25,8 @@ def predict_lines(
     **reading: Any,
 ) -> None:
     """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`."""
+    if output is not None:
+        refuse_special(output)
     run = open_run(place)
     chosen = run.task(task or own_task(run.tasks, source))
     rows = texts if texts is not None else source_texts(str(source), split, **reading)
