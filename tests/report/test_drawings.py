@@ -39,8 +39,11 @@ def test_cost_is_drawn_by_counted_passes_with_the_gain_and_its_interval():
     groups = groups_of(*runs)
     section = drift.cost(groups, looks(groups))
     assert section.panels[0].traces[0]["x"] == [METHODS["uegr"][2]]
-    assert "3.20 times vanilla's passes, 3.20 times its processor time, +" in section.panels[0].traces[0]["text"][0]
-    assert " to " in section.panels[0].traces[0]["text"][0]
+    assert (
+        "3.20 times vanilla's passes, 3.20 times its processor time, +" in section.panels[0].traces[0]["hovertext"][0]
+    )
+    assert " to " in section.panels[0].traces[0]["hovertext"][0]
+    assert (section.panels[0].traces[0]["text"], section.panels[0].traces[0]["mode"]) == (["uegr"], "markers+text")
     alone = groups_of(*runs[2:])
     assert drift.cost(alone, looks(alone)) is None
 
@@ -120,3 +123,12 @@ def test_a_line_joins_only_what_differs_by_its_own_number():
 def test_settings_that_differ_between_methods_are_named():
     groups = groups_of(result("imdb", "vanilla", 0, epochs=3.0), result("imdb", "uegr", 0, epochs=1.0))
     assert [group.label for group in groups] == ["vanilla (epochs 3)", "uegr (epochs 1)"]
+
+
+def test_points_have_their_names_while_they_are_few():
+    runs = [result("imdb", method, 0) for method in METHODS]
+    groups = groups_of(*runs)
+    assert {trace["text"][0] for trace in curves.tradeoff(groups, looks(groups)).panels[0].traces} == set(METHODS)
+    many = groups_of(*runs, *(result("imdb", "uegr", 0, submodels=count) for count in range(2, 12)))
+    traces = curves.tradeoff(many, looks(many)).panels[0].traces
+    assert all("text" not in trace["mode"] and "text" not in trace for trace in traces)

@@ -17,6 +17,7 @@ from uegr.report.plots import (
     axis,
     bars,
     fading,
+    labels,
     safe,
     section,
     spelt,
@@ -82,7 +83,9 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         if len(both) < 2:
             return None
         methods = distinct(group.method for group in both)
-        traces = [settings_trace([group for group in both if group.method == m], looks[m], key) for m in methods]
+        traces = [
+            settings_trace([group for group in both if group.method == m], looks[m], key, len(both)) for m in methods
+        ]
         own, hard = both[0].columns["own"].quantity, both[0].columns[key].quantity
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
@@ -95,9 +98,10 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
     return section("tradeoff", "Generalisation against robustness", caption, groups, draw)
 
 
-def settings_trace(groups: Sequence[Group], style: Style, key: str) -> Trace:
+def settings_trace(groups: Sequence[Group], style: Style, key: str, points: int) -> Trace:
     """All settings of one method as one trace."""
     own, hard = [g.columns["own"] for g in groups], [g.columns[key] for g in groups]
+    named = labels([g.label for g in groups], style, points)
     texts = [f"{g.label}: {spelt(g.columns['own'])}; {spelt(g.columns[key])}" for g in groups]
     whiskers = {"error_x": bars(own), "error_y": bars(hard)} if len(groups) <= MOST_SETTINGS else {}
     return trace(
@@ -108,7 +112,8 @@ def settings_trace(groups: Sequence[Group], style: Style, key: str) -> Trace:
         texts,
         **whiskers,
         name=safe(groups[0].method),
-        mode="lines+markers" if len(groups) > 1 else "markers",
+        **named,
+        mode=("lines+markers" if len(groups) > 1 else "markers") + "+text" * bool(named),
         marker={"color": style.colour, "symbol": style.symbol, "size": 11},
         line={"color": style.colour, "dash": "dot", "width": 1},
     )

@@ -16,6 +16,7 @@ from uegr.report.plots import (
     axis,
     bars,
     finished,
+    labels,
     section,
     spelt,
     trace,
@@ -88,18 +89,11 @@ def cost_panel(
         symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
         colour = looks[method].colour
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
+        named = labels([group.label for group, *_ in own], looks[method], len(some))
+        look = {"mode": "markers" + "+text" * bool(named), "marker": marker, **named}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
-        traces.append(
-            trace(
-                own[0][0],
-                looks[method],
-                [price.passes for _, price, _ in own],
-                gains,
-                texts,
-                mode="markers",
-                marker=marker,
-            )
-        )
+        prices = [price.passes for _, price, _ in own]
+        traces.append(trace(own[0][0], looks[method], prices, gains, texts, **look))
     name = titles([key])[0].title if key != "own" else "own test"
     line = {"dash": "dot", "width": 1, "color": "#868e96"}
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below", "line": line}

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from uegr.errors import InputError
 from uegr.files import write_text
@@ -50,6 +50,7 @@ def render(
     library, own = plotly() if sections else "", static("page.js")
     loader = PackageLoader("uegr.report")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["breakable"] = breakable
     environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
     return environment.get_template("page.html.j2").render(
         title=title or default_title(collection, groups),
@@ -88,6 +89,15 @@ def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[
         drift.cost(groups, looks),
     ]
     return [section for section in found if section is not None]
+
+
+def breakable(text: str) -> Markup:
+    """A name that a narrow column breaks after its underscores and slashes, and not inside a word.
+
+    >>> breakable("snippets_editorials <b>")
+    Markup('snippets_<wbr>editorials &lt;b&gt;')
+    """
+    return Markup(str(escape(text)).replace("_", "_<wbr>").replace("/", "/<wbr>"))
 
 
 def default_title(collection: Collection, groups: Sequence[Group]) -> str:

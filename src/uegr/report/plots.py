@@ -17,6 +17,7 @@ COLOURS = ("#c2703d", "#7a6fc2", "#b5588a", "#4d8fd1", "#7f9140", "#c39a1f", "#a
 DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
 MOST_SETTINGS = 4  # lines of one method; beyond, only the first setting with the most seeds is drawn
+MOST_LABELS = 12  # names beside points; more would cover each other
 SETTINGS_NOTE = f"Where a method has more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
 Trace = dict[str, Any]
 Data = TypeVar("Data")
@@ -100,8 +101,8 @@ def trace(group: Group, style: Style, x: Sequence[Any], y: Sequence[Any], texts:
         "type": "scatter",
         "x": list(x),
         "y": list(y),
-        "text": [safe(text) for text in texts],
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertext": [safe(text) for text in texts],
+        "hovertemplate": "%{hovertext}<extra></extra>",
         "name": safe(group.label),
         "meta": group.method,
         "mode": "lines+markers",
@@ -109,6 +110,14 @@ def trace(group: Group, style: Style, x: Sequence[Any], y: Sequence[Any], texts:
         "marker": {"color": style.colour, "symbol": style.symbol, "size": 7},
         **more,
     }
+
+
+def labels(names: Sequence[str], style: Style, points: int) -> Trace:
+    """Names beside the points of a trace, while the drawing has few points."""
+    if points > MOST_LABELS:
+        return {}
+    font = {"color": style.colour, "size": 11}
+    return {"text": [safe(name) for name in names], "textposition": "top center", "textfont": font}
 
 
 def few(groups: Sequence[Group]) -> list[Group]:

@@ -116,8 +116,8 @@ if (places.length) {
     }
   });
   places.forEach((place) => widths.observe(place));
-  const paper = 320; // two columns on a portrait page
-  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper)));
+  const paper = (place) => (place.closest(".single") ? 660 : 320); // one column or two on a portrait page
+  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper(place))));
   addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
 }
 
