@@ -104,7 +104,7 @@ def test_a_journal_is_not_mixed_with_another(tmp_path):
     with pytest.raises(InputError, match="exists already"):
         attack(bag, examples(3), "pwws", surface=surface(), output=path)
     for changed, says in [
-        ({"variant": "greedy"}, "begun with variant='ren', got 'greedy'"),
+        ({"variant": "greedy"}, "started with variant='ren', got 'greedy'"),
         ({"seed": 3}, "seed=0, got 3"),
         ({"budget": 5}, "budget=None"),
     ]:
@@ -114,7 +114,7 @@ def test_a_journal_is_not_mixed_with_another(tmp_path):
         attack(bag, examples(4), "pwws", surface=surface(), output=path, resume=True)
     assert path.read_bytes() == before
     path.write_text("[1]\n")
-    with pytest.raises(InputError, match="no journal of an attack"):
+    with pytest.raises(InputError, match="not the journal of an attack"):
         attack(bag, examples(3), "pwws", surface=surface(), output=path, resume=True)
 
 

@@ -67,7 +67,7 @@ def test_resume_after_a_failure_equals_an_uninterrupted_attack(home, monkeypatch
         cut = attack(home, name)
     assert isinstance(cut.exception, InputError)
     assert "MemoryError: no room" in str(cut.exception)
-    assert "resume goes on from there" in str(cut.exception)
+    assert "resume to continue from there" in str(cut.exception)
     assert "\n" not in str(cut.exception)
     assert len(outcomes(home, name)) < 20
     resumed = attack(home, name, "--resume")

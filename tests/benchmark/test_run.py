@@ -117,7 +117,7 @@ def test_a_failing_cell_is_listed_with_its_error_others_go_on_and_it_is_tried_ag
     lines = [line for line in error.splitlines() if line.startswith("uegr: failed:")]
     assert len(lines) == 3
     assert any("RuntimeError: no luck" in line for line in lines)
-    assert sum("empty holds no data" in line for line in lines) == 2
+    assert sum("empty has no data" in line for line in lines) == 2
     failures = {path.parent.name: json.loads(path.read_text()) for path in Path("out/cells").glob("*/failure.json")}
     assert any("broken_method.py" in failure["traceback"] for failure in failures.values())
     (tmp_path / "empty").rmdir()

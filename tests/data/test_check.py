@@ -50,7 +50,7 @@ def test_leaks_between_any_two_splits():
 def test_labels_without_rows_and_labels_that_look_alike():
     alike = Data("mine", "classification", ("a", "A ", "b"), (), {"train": rows(["x", "y"], [0, 1])})
     texts = [finding.text for finding in found(check(alike), "labels")]
-    assert texts == ["no row has the label b", "only case or white space tells apart: ['a', 'A ']"]
+    assert texts == ["no row has the label b", "names that differ only in case or white space: ['a', 'A ']"]
 
 
 @pytest.mark.parametrize(

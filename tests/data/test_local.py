@@ -193,5 +193,5 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
         load(tmp_path / "none.csv")
     with pytest.raises(InputError, match="there is no file"):
         load({"train": tmp_path / "none.csv"})
-    with pytest.raises(InputError, match="holds no data: expected files such as"):
+    with pytest.raises(InputError, match="has no data: expected files such as"):
         load(tmp_path)

@@ -54,7 +54,7 @@ def test_every_metric_is_1_when_all_is_right():
         ("accuracy", [[0.3]], [0], "regression"),
         ("accuracy", [[0.3, 0.7]], [-1], "hidden"),
         ("accuracy", [[0.3, 0.7]], [0.5], "fractional"),
-        ("pearson", [[0.3, 0.7]], [0.5], "one value a row"),
+        ("pearson", [[0.3, 0.7]], [0.5], "one value per row"),
     ],
 )
 def test_what_cannot_be_scored_is_one_clear_line(name, predictions, labels, message):

@@ -55,7 +55,7 @@ def test_exact_spelling_wins(tmp_path):
         (b"the 1 2 3\nfilm 1 x 2\n", "line 2: expected a word and 3 numbers"),
         (b"justoneword\n", "line 1: expected a word and some numbers"),
         (b"2 3\nthe " + struct.pack("<3f", 1, 2, 3) + b"film " + struct.pack("<2f", 1, 2), "ends after 1 of its 2"),
-        (b"2 3\n" + b"\xff" * 5000, "none of the forms"),
+        (b"2 3\n" + b"\xff" * 5000, "none of the formats"),
     ],
 )
 def test_damaged_files(tmp_path, content, message):

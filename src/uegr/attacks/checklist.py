@@ -1,10 +1,10 @@
-"""Edits that keep the label by their nature, after CheckList's invariance tests (Ribeiro et al. 2020).
+"""Edits that should not change the label, after CheckList's invariance tests (Ribeiro et al. 2020).
 
     contractions: `is not` <-> `isn't`, all of one kind at once;   typos: two neighbouring letters of one word swapped;
-    punctuation: the last mark taken off or put on;                suffixes and prefixes that say nothing of the label.
+    punctuation: the last mark removed or added;                    endings that do not depend on the label.
 
-Every edit is applied alone to the original, all are scored together, and the one with the lowest P(y) is the outcome:
-a model that a single harmless edit turns is not sure of its ground. Not a search for the worst combination.
+Every edit is applied alone to the original. All are scored together, and the one with the lowest P(y) is the outcome.
+It is not a search for the worst combination.
 """
 
 import re
@@ -63,7 +63,7 @@ class CheckList:
                 raise InputError(f"no edit {edit!r} of checklist; {did_you_mean(edit, EDITS)}")
 
     def scorers(self) -> Mapping[str, Any]:
-        """Nothing besides the model."""
+        """No other scorer than the model."""
         return {}
 
     def __call__(self, target: Target, surface: Surface, random: np.random.Generator) -> Search:
@@ -89,7 +89,7 @@ class CheckList:
 
 
 def contracted(text: str) -> Iterator[str]:
-    """Each contraction made, and each undone, wherever it stands.
+    """Each contraction made, and each one expanded, at every place.
 
     >>> list(contracted("It is fine, isn't it?"))
     ['It is fine, is not it?', "It's fine, isn't it?"]
@@ -102,19 +102,19 @@ def contracted(text: str) -> Iterator[str]:
 
 
 def replaced(pattern: str, new: str, text: str) -> str:
-    """Every match by `new`, in the match's case."""
+    """Every match replaced by `new`, in the case of the match."""
     return re.sub(pattern, lambda match: match_case(match.group(), new), text, flags=re.IGNORECASE)
 
 
 def misspelt(words: Words, count: int, random: np.random.Generator) -> Iterator[str]:
-    """One swap of letters in each of some drawn words of more than three letters."""
+    """Two letters swapped in one word of more than three letters; `count` such words are drawn."""
     long = [position for position, word in enumerate(words.words) if len(word) > 3]
     for position in random.permutation(long)[:count]:
         yield words.swapped(int(position), typo(words.words[position], "swap", random)).text
 
 
 def punctuated(text: str) -> Iterator[str]:
-    """With the last mark off, or with a full stop on."""
+    """Without the last mark, or with a full stop added."""
     bare = text.rstrip().rstrip(".!?…")
     if bare != text.rstrip():
         yield bare.rstrip()

@@ -4,10 +4,10 @@
     combined_i = head_i + ratio * tail_i                                                   their strongest score
     The words of the highest scores get one typo each: swap two letters, substitute, delete or insert one.
 
-The paper edits as many words as the edit distance allows and looks once at the end; this looks after each edit and
-stops at the first that flips the label, so that fewer words change. Words of one letter are left, and the first
-letter stays where it is unless the word has only two. A swap costs 2 in edit distance, the others 1, as the paper
-counts.
+The paper edits as many words as the edit distance allows and asks the model once at the end. Here the text after each
+edit is scored, and the first one that flips the label is the outcome, so that fewer words change. Words of one letter
+are not edited. The first letter stays in its place, except in words of two letters. A swap costs 2 in edit distance,
+the others cost 1, as in the paper.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class DeepWordBug:
-    """`edit` is one of the four, or `any` for a fresh draw at each word; `distance` bounds the edit distance in all."""
+    """`edit` is one of the four, or `any` to draw one for each word; `distance` bounds the total edit distance."""
 
     score: str = "combined"
     ratio: float = 1.0
@@ -45,7 +45,7 @@ class DeepWordBug:
             raise InputError(f"expected an edit distance >= 1, got {self.distance}")
 
     def scorers(self) -> Mapping[str, Any]:
-        """Nothing besides the model."""
+        """No other scorer than the model."""
         return {}
 
     def __call__(self, target: Target, surface: Surface, random: np.random.Generator) -> Search:
@@ -82,7 +82,7 @@ class DeepWordBug:
 
 
 def span(words: Words, start: int, end: int) -> Words:
-    """The text from one word up to another, with what stands between."""
+    """The text from one word up to another, with the separators between them."""
     if start == end:
         return Words((), ("",))
     before = words.separators[0] if start == 0 else ""
@@ -91,7 +91,7 @@ def span(words: Words, start: int, end: int) -> Words:
 
 
 def typo(word: str, edit: str, random: np.random.Generator) -> str:
-    """One edit at a drawn place, after the first letter where there is room.
+    """One edit at a drawn place, after the first letter if the word is long enough.
 
     >>> typo("film", "swap", np.random.default_rng(0)), typo("film", "delete", np.random.default_rng(0))
     ('fiml', 'fil')

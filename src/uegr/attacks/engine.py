@@ -1,4 +1,4 @@
-"""Runs many searches in lockstep, so that a model is always asked in full batches and never twice for one text.
+"""Run many searches in lockstep, so that the model always gets full batches and never the same text twice.
 
     results = uegr.attacks.attack(predict, [("a fine film", 1), ...], attack="pwws")
 
@@ -55,9 +55,9 @@ def attack(
 ) -> Results:
     """Attack every example: `Example`s or (text, label), where a text may be a pair, of which `side` may change.
 
-    `budget` bounds the texts that one search may ask for; `width` is how many searches run at once; `output` is a file
-    of JSON lines that `resume` goes on with; `progress` is shown on a terminal unless said otherwise; `settings` are
-    the attack's own (`variant="greedy"`). `batch_size` is 64 texts a call, or a `Victim`'s own choice.
+    `budget` is the maximum number of model queries per example; `width` is how many searches run at once; `output` is a
+    file of JSON lines that `resume` continues; `progress` defaults to a bar on a terminal; `settings` are the attack's
+    own (`variant="greedy"`). `batch_size` is texts per call; default: 64, or what a `Victim` chooses.
     """
     if side not in ("first", "second") or width < 1 or (budget is not None and budget < 1):
         raise InputError(f"expected side first or second, width and budget >= 1, got {side}, {width}, {budget}")
@@ -114,14 +114,14 @@ def run(
     journal: Journal,
     report: Report,
 ) -> None:
-    """Rounds until all examples are through; whatever ends them, the session's cost is written down."""
+    """Run rounds until all examples are finished. The cost of the session is recorded even after an error."""
     start = time.perf_counter()
     try:
         for outcome in lockstep((examine(index, example, plan) for index, example in todo), scorers, width):
             journal.add(outcome)
             report(outcome)
     except InputError as error:
-        kept = f", kept in {journal.path}; resume goes on from there" if journal.path else ""
+        kept = f", kept in {journal.path}; resume to continue from there" if journal.path else ""
         done = f"{len(journal.outcomes)} examples are finished{kept}"
         raise AttackStopped(f"{error} ({done})", in_order(journal)) from error
     finally:
@@ -139,7 +139,7 @@ class Running:
 
 
 def lockstep(searches: Iterator[Examination], scorers: dict[str, Scorer], width: int) -> Iterator[Outcome]:
-    """Run up to `width` searches at once; yield outcomes as they come."""
+    """Run up to `width` searches at once; yield each outcome as soon as it is known."""
     running: list[Running] = []
     while True:
         for search in searches:
@@ -202,7 +202,7 @@ def targeted(example: Example, before: Scores, plan: Plan) -> Target:
 
 
 def limited(search: Any, budget: int | None) -> Generator[Queries, Scores, tuple[Attempt | str | None, int]]:
-    """Run a search and count; a request that would exceed the budget ends it: (attempt or reason, texts asked)."""
+    """Run a search and count its queries; a request beyond the budget ends it: (attempt or reason, queries)."""
     asked, reply = 1, None
     while True:
         try:

@@ -22,7 +22,7 @@ def fluency(model: Any, tokenizer: Any, rows: int = 32, max_length: int = 512) -
 
 @torch.inference_mode()
 def log_probability(texts: list[str], model: Any, tokenizer: Any, max_length: int) -> Tensor:
-    """Of each text after a start token, as a mean over its tokens; 0 for a text of none: (n,)."""
+    """Of each text after a start token, as a mean over its tokens; 0 for a text without tokens: (n,)."""
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     ids = [
         tokenizer(text, truncation=True, max_length=max_length - 1, add_special_tokens=False).input_ids

@@ -2,12 +2,12 @@
 
     Perturb(x): draw a word, in proportion to how many substitutes it has; of its nearest `neighbours` keep the `kept`
                 that a language model finds most fluent; put in the one that most lowers P(y).
-    Generation: stop if the fittest member flips the label; else it lives on, and each other member is a child of two
+    Generation: stop if the fittest member flips the label; else keep it, and each other member is a child of two
                 parents drawn with probability proportional to exp(fitness / temperature), perturbed once.
     Crossover:  each word from either parent, with equal chance.
 
-Fitness is 1 - P(y) (the paper's P(target), for two classes). As in the authors' release a word that was changed
-already is not drawn while others are left, and substitutes are those of the original word. The paper has 20
+Fitness is 1 - P(y) (the paper's P(target), for two classes). As in the authors' release, a word that was already
+changed is not drawn while others are left, and substitutes are those of the original word. The paper has 20
 generations of 60; the certified-robustness papers and RIFT use 40, the default here. TextAttack draws parents in
 proportion to exp(-fitness): the sign is reversed there.
 """
@@ -67,7 +67,7 @@ class Genetic:
     def perturbed(
         self, members: list[Words], target: Target, substitutes: list[tuple[str, ...]], random: np.random.Generator
     ) -> Generator[Queries, Scores, list[Words]]:
-        """Every member with one word replaced; all of them are asked for together."""
+        """Every member with one word replaced; the model is asked about all of them together."""
         positions = [drawn(member, target.words, substitutes, random) for member in members]
         families = [
             [member.swapped(position, other) for other in substitutes[position] if other != member.words[position]]
@@ -84,7 +84,7 @@ class Genetic:
         return lowest
 
     def fluent(self, families: list[list[Words]]) -> Generator[Queries, Scores, list[list[Words]]]:
-        """The `kept` most fluent of each family, in their old order."""
+        """The `kept` most fluent of each group, in their old order."""
         values = (yield from ask((variant.text for family in families for variant in family), "fluency")).reshape(-1)
         kept, at = [], 0
         for family in families:
@@ -95,7 +95,7 @@ class Genetic:
 
 
 def drawn(member: Words, original: Words, substitutes: list[tuple[str, ...]], random: np.random.Generator) -> int:
-    """A position in proportion to its number of substitutes, not yet changed while any such is left."""
+    """A position drawn in proportion to its number of substitutes; unchanged positions first."""
     weights = np.array([len(others) for others in substitutes], dtype=np.float64)
     same = np.array([mine == old for mine, old in zip(member.words, original.words, strict=True)])
     free = weights * same if (weights * same).any() else weights

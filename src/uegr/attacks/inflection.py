@@ -2,9 +2,9 @@
 
 The rules of detachment are WordNet's (`man 7WN morphy`); they are used in both directions, so that an analysis counts
 only when inflecting its lemma gives the word back: `hoped` is a form of `hope`, not of `hop`, whose past is listed as
-`hopped`. WordNet's exception lists name irregular forms and doubled consonants, but not which form is which; `past`
-and `participle` are told apart by ending (gone, written) and vowel (sang, sung), and both are offered where that
-fails.
+`hopped`. WordNet's exception lists have irregular forms and doubled consonants, but do not say which form is which.
+`past` and `participle` are distinguished by ending (gone, written) and vowel (sang, sung);
+where that fails, both are used.
 """
 
 import re
@@ -57,7 +57,7 @@ class Inflector:
                     self.forms.setdefault((part, lemma), []).append(form)
 
     def analyses(self, word: str) -> Iterator[tuple[str, str, str]]:
-        """(lemma, part, form) of a lower-case word; whether the lemma exists is for the lexicon to say."""
+        """(lemma, part, form) of a lower-case word; the lexicon decides whether the lemma exists."""
         for part in DETACHMENTS:
             yield word, part, "base"
         for part, detachments in DETACHMENTS.items():
@@ -73,7 +73,7 @@ class Inflector:
         """The form of a lemma; empty where English has none in one word (more beautiful)."""
         if form == "base":
             return (lemma,)
-        if form == "either":  # made: past or participle, the word does not say
+        if form == "either":  # made: past or participle, the word is the same
             return tuple(dict.fromkeys(self.inflected(lemma, part, "past") + self.inflected(lemma, part, "participle")))
         if listed := tuple(
             other for other in self.forms.get((part, lemma), ()) if self.serves(other, part, lemma, form)
@@ -111,14 +111,14 @@ class Inflector:
         return "past" if participles else "either"
 
     def by_rule(self, lemma: str, part: str, form: str) -> str:
-        """The regular form, or empty where an exception list has another with the same ending, or English none."""
+        """The regular form; empty where an exception list has another one with the same ending, or English has none."""
         ending = ENDINGS.get(form)
         if ending and any(other.endswith(ending) for other in self.forms.get((part, lemma), ())):
             return ""
         if form in ("plural", "third"):
             return plural(lemma, part)
         if form in ("comparative", "superlative") and (not compares(lemma) or lemma in self.irregular.get("v", {})):
-            return ""  # worn and grown are participles: no wornest
+            return ""  # worn and grown are participles: there is no wornest
         return joined(lemma, ending) if ending else ""
 
 

@@ -1,7 +1,7 @@
-"""The results of an attack as JSON lines: written as examples finish, read again to go on after an interruption.
+"""The results of an attack as JSON lines: written as examples finish, read again to resume.
 
-The first line says what is being done, so that a journal is never continued with other settings; then come outcomes
-in the order in which they finish, and one line of costs for each session. A line that a crash cut off is dropped.
+The first line has the settings, so that a journal is never continued with other ones. Then come outcomes in the order
+in which they finish, and one line of costs per session. A line that a crash cut off is dropped.
 """
 
 import json
@@ -16,7 +16,7 @@ from uegr.errors import InputError
 
 
 class Journal:
-    """Outcomes so far and a file that grows; without a path only the former."""
+    """The outcomes so far and the file that they are appended to; without a path there is no file."""
 
     def __init__(self, path: Path | None, settings: dict[str, Any], resume: bool) -> None:
         self.path, self.settings = path, json.loads(json.dumps(settings))
@@ -42,7 +42,7 @@ class Journal:
             self.file.close()
 
     def line(self, kind: str, content: dict[str, Any]) -> None:
-        """One line, on disk before the next is begun."""
+        """Write one line, on disk before the next one starts."""
         if self.file is not None:
             self.file.write(json.dumps({"kind": kind, **content}, ensure_ascii=False) + "\n")
             self.file.flush()
@@ -58,7 +58,7 @@ class Journal:
         self.line("session", asdict(effort))
 
     def read(self, path: Path) -> None:
-        """Take in what is there; the settings must be the same."""
+        """Read what is there; the settings must be the same."""
         content = path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
         try:
@@ -72,23 +72,23 @@ class Journal:
                 elif kind == "session":
                     self.effort.add(Effort(**line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is no journal of an attack ({error}); give another file") from error
+            raise InputError(f"{path} is not the journal of an attack ({error}); give another file") from error
         if lines:
             self.compare(path, lines[0] if kinds[0] == "settings" else {})
         trim(path, len(complete))
 
     def compare(self, path: Path, before: dict[str, Any]) -> None:
-        """Refuse to go on with other settings than the journal began with."""
+        """Refuse to continue with other settings than those the journal was started with."""
         for name in {**self.settings, **before}:
             was, now = before.get(name), self.settings.get(name)
             if was != now:
                 raise InputError(
-                    f"{path} was begun with {name}={was!r}, got {now!r}; resume with the same, or begin anew"
+                    f"{path} was started with {name}={was!r}, got {now!r}; use the same settings, or start over"
                 )
 
 
 def trim(path: Path, size: int) -> None:
-    """Cut off an unfinished last line; a file without a complete line is taken away."""
+    """Cut off an unfinished last line; delete a file without a complete line."""
     if size == 0:
         path.unlink()
     elif size < path.stat().st_size:

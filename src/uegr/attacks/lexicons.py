@@ -1,10 +1,10 @@
 """Lexicons: which words mean nearly the same.
 
-The default is WordNet 3.0 (Miller 1995) out of a registry package. Its database files are parsed here and not by nltk:
-the format is one line a synset with fixed fields (`man 5WN wndb`), the parser is a page and takes two seconds once, and
-nltk would bring a dependency and 35 MB of files to keep and to read at each start. The outcome is one JSON file in the
-cache, read in a quarter of a second. Counter-fitted neighbours (Mrksic 2016; what Jia 2019 and RIFT attack with) are
-in `$UEGR_DATA/lexical`; Chinese synonyms are HIT's Cilin; or a user brings a file.
+The default is WordNet 3.0 (Miller 1995) from a registry package. Its database files are parsed here and not by nltk:
+the format is one line per synset with fixed fields (`man 5WN wndb`), the parser is one page and takes two seconds once,
+and nltk would be a dependency with 35 MB of files to keep and to read at each start. The result is one JSON file in the
+cache, read in a quarter of a second. Counter-fitted neighbours (Mrksic 2016; what Jia 2019 and RIFT attack with) are in
+`$UEGR_DATA/lexical`; Chinese synonyms are HIT's Cilin; or a user brings a file.
 """
 
 import gzip
@@ -34,13 +34,13 @@ CILIN = PackageSource(
     file="data/cilin_tree.json",
     sha256="40c320e0658d7ddb0db934350e684edcca1901b09c569e632176f8b2e102a654",
 )
-FORMAT = 1  # of the cache file; a new number builds it anew
+FORMAT = 1  # of the cache file; a new number builds it again
 PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 SENSE_PARTS = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}  # 5 is an adjective satellite
 
 
 class Reading(NamedTuple):
-    """One part of speech of a word; `part` is n, v, a, r, or empty when the lexicon lists forms as they are."""
+    """One part of speech of a word; `part` is n, v, a, r, or empty where the lexicon lists word forms without it."""
 
     part: str
     uses: int  # occurrences in WordNet's tagged text, 0 where none are known
@@ -148,7 +148,7 @@ def tsv_entries(path: Path, text: str) -> dict[str, list[str]]:
 
 
 def cached(source: PackageSource, name: str, build: Callable[[dict[str, str]], Lexicon]) -> Lexicon:
-    """The lexicon from its cache file; the first time out of the package, of which nothing else is kept."""
+    """The lexicon from its cache file; the first time from the package, which is not kept."""
     path = cache_folder() / "lexicons" / f"{name}-{source.version}-{FORMAT}.json"
     if path.is_file():
         try:

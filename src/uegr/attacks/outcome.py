@@ -31,11 +31,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one example. A text that the model had wrong from the start is `skipped` and counts as broken."""
+    """The outcome of one example. A text that the model had wrong from the start is `skipped` and counts as broken."""
 
     index: int
     status: Literal["success", "failure", "skipped"]
-    reason: str  # of a skip, or of a failure for want of anything to try; empty otherwise
+    reason: str  # of a skip, or of a failure because there was nothing to try; empty otherwise
     text: Input
     label: int
     predicted: int  # before
@@ -54,7 +54,7 @@ class Outcome:
 
     @property
     def right_after(self) -> bool:
-        """Whether it withstood the attack."""
+        """Whether the model was still right after the attack."""
         return self.right_before and self.status != "success"
 
     def encoded(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def pair_of(index: int, item: Any) -> Example:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of an attack; shares are between 0 and 1, None where there is nothing to divide by."""
+    """The figures of an attack; shares are between 0 and 1, None where the divisor is 0."""
 
     attack: str
     examples: int
@@ -156,7 +156,7 @@ class Effort:
     extra: dict[str, int] = field(default_factory=dict)  # texts that other scorers saw
 
     def add(self, other: "Effort") -> None:
-        """Take in another session's cost."""
+        """Add the cost of another session."""
         self.scored += other.scored
         self.calls += other.calls
         self.seconds += other.seconds
@@ -191,6 +191,6 @@ def summarise(attack: str, outcomes: Sequence[Outcome], effort: Effort) -> Summa
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean, or None of nothing."""
+    """The mean; None if there are no values."""
     listed = list(values)
     return float(np.mean(listed)) if listed else None

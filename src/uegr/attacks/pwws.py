@@ -2,9 +2,9 @@
 
     S_i  = P(y | x) - P(y | x with w_i unknown)                   word saliency
     w*_i = argmax over substitutes w' of P(y | x) - P(y | x'_i)   and dP*_i the fall that it causes
-    H_i  = softmax(S)_i * dP*_i                                   words are replaced in the order of H until y falls
+    H_i  = softmax(S)_i * dP*_i                                   words are replaced in the order of H until y loses
 
-Two readings have a name. `ren` is the paper: w*_i is chosen once, on the original text. `greedy` is what TextAttack
+There are two variants. `ren` is the paper: w*_i is chosen once, on the original text. `greedy` is what TextAttack
 runs under the same name: 1 - P(y | x'_i) in the place of the fall; the substitutes of a word are scored again on the
 current text, and a word whose best substitute does not lower P(y) is left.
 
@@ -26,7 +26,7 @@ from uegr.errors import InputError, did_you_mean
 
 @dataclass(frozen=True)
 class PWWS:
-    """`unknown` is the word that stands for no word: the tokenizer's own, where there is one."""
+    """`unknown` is the word that replaces a removed word: the unknown word of the tokenizer, where it has one."""
 
     variant: Literal["ren", "greedy"] = "ren"
     unknown: str = "[UNK]"
@@ -41,12 +41,12 @@ class PWWS:
         return (ren if self.variant == "ren" else greedy)(target, surface, self.unknown)
 
     def scorers(self) -> Mapping[str, Any]:
-        """Nothing besides the model."""
+        """No other scorer than the model."""
         return {}
 
 
 def ren(target: Target, surface: Surface, unknown: str) -> Search:
-    """Choose each word's substitute on the original, then replace in the order of H until the label falls."""
+    """Choose each word's substitute on the original, then replace in the order of H until the label flips."""
     substitutes = replaceable(target.words, surface)
     if not substitutes:
         return None
@@ -93,6 +93,6 @@ def unknown_falls(target: Target, positions: Mapping[int, Any], unknown: str) ->
 
 
 def choice(position: int, swaps: list[tuple[int, str]], values: Scores) -> tuple[str, float]:
-    """The substitute of a position with the highest value, the first of equals."""
+    """The substitute of a position with the highest value; the first one if several are equal."""
     mine = [(other, float(value)) for (at, other), value in zip(swaps, values, strict=True) if at == position]
     return max(mine, key=lambda pair: pair[1])

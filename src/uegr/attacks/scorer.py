@@ -1,4 +1,4 @@
-"""One function from texts to rows of numbers, asked as seldom as possible and never trusted."""
+"""One function from texts to rows of numbers: called as rarely as possible, and its answers are checked."""
 
 import hashlib
 import time
@@ -50,9 +50,7 @@ class Scorer:
             answer = self.function(texts)
         except InputError:
             raise
-        except (
-            Exception
-        ) as error:  # the function is the user's: whatever it raises is reported, and what is done is kept
+        except Exception as error:  # the user's function may raise anything: report it, and keep what is done
             reason = (str(error).strip().splitlines() or ["no message"])[0][:200]
             raise InputError(f"{self.name} failed on {len(texts)} texts: {type(error).__name__}: {reason}") from error
         finally:
@@ -79,7 +77,7 @@ class Scorer:
 
 
 def numbers(answer: Any, name: str) -> NDArray[np.float64]:
-    """An array of float64 from whatever array, tensor or list a function gave."""
+    """An array of float64 from the array, tensor or list that a function returned."""
     try:
         plain = answer.detach().cpu() if isinstance(answer, torch.Tensor) else answer
         return np.array(plain, dtype=np.float64)
@@ -88,7 +86,7 @@ def numbers(answer: Any, name: str) -> NDArray[np.float64]:
 
 
 def probabilities(rows: Scores) -> None:
-    """Refuse what is no distribution over at least two classes: most often logits."""
+    """Refuse what is not a distribution over at least two classes: usually logits."""
     if rows.shape[1] < 2:
         raise InputError(f"predict must give the probabilities of at least 2 classes, got {rows.shape[1]} column")
     if (rows < -1e-6).any() or (np.abs(rows.sum(axis=1) - 1) > 1e-3).any():
@@ -96,7 +94,7 @@ def probabilities(rows: Scores) -> None:
 
 
 def key(text: Input) -> bytes:
-    """16 bytes that stand for a text or a pair, so that long texts are not kept."""
+    """A key of 16 bytes for a text or a pair, so that long texts are not kept."""
     joined = text if isinstance(text, str) else f"{len(text[0])}\0{text[0]}\0{text[1]}"
     return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -5,7 +5,7 @@
         ...
         return Attempt(words.text, scores[0])                                    # None when nothing may be changed
 
-It knows nothing of batches, caches, budgets or other searches; attacks/engine.py does.
+It knows nothing about batches, caches, budgets or other searches; attacks/engine.py does.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -24,14 +24,14 @@ CHUNK = 256  # texts asked at once by one search, so that 10,000 variants of a l
 
 
 class Queries(NamedTuple):
-    """Texts to be scored by the model (`predict`), or by another scorer that the attack brings."""
+    """Texts to be scored by the model (`predict`), or by another scorer of the attack."""
 
     texts: list[Input]
     of: str = "predict"
 
 
 class Attempt(NamedTuple):
-    """Where a search ended: the changed side's text and its probabilities (classes,); the engine sees if it flipped."""
+    """Where a search ended: the text of the changed side and its probabilities (classes,)."""
 
     text: str
     scores: Scores
@@ -42,7 +42,7 @@ Search = Generator[Queries, Scores, Attempt | None]
 
 @dataclass(frozen=True)
 class Target:
-    """One example as a search sees it: the words that may change, and what the model says of them unchanged."""
+    """One example as a search sees it: the words that may change, and the model's scores of the original."""
 
     words: Words
     label: int
@@ -58,7 +58,7 @@ class Target:
         return (text, self.other) if self.first else (self.other, text)
 
     def flipped(self, scores: Scores) -> bool:
-        """Whether the model no longer says the right label."""
+        """Whether the model no longer gives the right label."""
         return int(scores.argmax()) != self.label
 
     def falls(self, scores: Scores) -> Scores:
@@ -76,7 +76,7 @@ class Attack(Protocol):
     def __call__(self, target: Target, surface: Surface, random: np.random.Generator) -> Search: ...
 
     def scorers(self) -> Mapping[str, Any]:
-        """What it asks besides the model: name -> function from texts to rows of numbers."""
+        """What it needs besides the model: name -> function from texts to rows of numbers."""
         ...
 
 

@@ -1,13 +1,13 @@
-"""Leave out what no logit of BERT and its kin depends on, and what is known already; logits stay the same to rounding.
+"""Skip what no logit of BERT and similar models depends on, and what is already known; logits stay equal to rounding.
 
-The heads read the first token's last state alone, so that in the last layer only the first token asks. With one query q
-the scores q'(W_k x_j) are (W_k'q)'x_j, where the key's bias adds the same to each and falls out of the softmax, and the
-answer is W_v (sum_j a_j x_j) + b_v: no token's key or value is computed, and one row a text goes on.
+The heads read only the first token's last state, so that in the last layer only the first token needs a query. With one
+query q the scores q'(W_k x_j) are (W_k'q)'x_j, where the key's bias adds the same to each and falls out of the softmax,
+and the answer is W_v (sum_j a_j x_j) + b_v: no token's key or value is computed, and only one row per text is left.
 
-What enters the first layer depends on a token and its place. The variants of a sentence share nearly all of these
-pairs, and each is projected to query, key and value once.
+The input of the first layer depends on a token and its position. The variants of a sentence share nearly all of these
+pairs, and each pair is projected to query, key and value once.
 
-Of the 72 d^2 products a token of six layers, 60 are left by the former and 57 by both.
+Six layers take 72 d^2 products per token; the first shortcut leaves 60 of them, both leave 57.
 """
 
 import re
@@ -29,7 +29,7 @@ ATTENTION = re.compile(r"encoder\.layer\.\d+\.attention$")
 
 @contextmanager
 def shortened(model: Any) -> Iterator[None]:
-    """Inside, a known classifier does less for the same logits; any other is left alone."""
+    """Inside, a known classifier computes less for the same logits; any other is not changed."""
     known = type(model).__name__ in READS_FIRST_TOKEN and type(model).__module__.startswith("transformers.")
     layers = [module for name, module in model.named_modules() if ATTENTION.search(name)] if known else []
     with ExitStack() as undo:
@@ -43,7 +43,7 @@ def shortened(model: Any) -> Iterator[None]:
 
 
 def plain(attention: Any) -> bool:
-    """Whether its projections are nothing but products with their weights: no adapter, no mixed-in weights."""
+    """Whether its projections are plain products with their weights: no adapter, no mixed weights."""
     return all(type(module) is nn.Linear for module in (attention.query, attention.key, attention.value))
 
 
@@ -63,7 +63,7 @@ def replaced_forward(module: Any, forward: Callable[..., Any]) -> Iterator[None]
 
 
 def first_asks(attention: Any) -> Callable[..., tuple[Tensor, None]]:
-    """An attention's forward in which the first token alone asks: (B, T, d) -> (B, 1, d)."""
+    """An attention's forward with a query of the first token only: (B, T, d) -> (B, 1, d)."""
     heads = (attention.num_attention_heads, attention.attention_head_size)
     usual = type(attention).forward
 
@@ -81,7 +81,7 @@ def first_asks(attention: Any) -> Callable[..., tuple[Tensor, None]]:
 
 
 def readable(mask: Tensor) -> bool:
-    """(B, 1, T or 1, T), added or true where a token may look, and every first token may look somewhere."""
+    """(B, 1, T or 1, T), added to the scores, or true where a token may attend and no first token is without one."""
     return mask.dim() == 4 and (mask.dtype != torch.bool or bool(mask[:, :, 0].any(-1).all()))
 
 
@@ -95,7 +95,7 @@ def masked(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 @contextmanager
 def projected_once(model: Any, attention: Any) -> Iterator[None]:
-    """Inside, the first layer projects each pair of token and place once."""
+    """Inside, the first layer projects each pair of token and position once."""
     seen = Pairs(model.config.pad_token_id, model.config.type_vocab_size)
     with ExitStack() as undo:
         undo.callback(model.register_forward_pre_hook(seen.note, with_kwargs=True).remove)
@@ -106,14 +106,14 @@ def projected_once(model: Any, attention: Any) -> Iterator[None]:
 
 
 class Pairs:
-    """Which rows of a batch are the same token at the same place."""
+    """Which rows of a batch are the same token at the same position."""
 
     def __init__(self, padding: int | None, types: int) -> None:
         self.padding, self.types = -1 if padding is None else padding, types
-        self.shape: tuple[int, ...] | None = None  # None: nothing is known of this batch
+        self.shape: tuple[int, ...] | None = None  # None: nothing is known about this batch
 
     def note(self, model: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        """Number the pairs. RoBERTa's places count tokens that are no padding, BERT's count all."""
+        """Number the pairs. RoBERTa's positions count tokens that are not padding, BERT's count all."""
         if inputs or not {"input_ids"} <= set(named) <= {"input_ids", "token_type_ids", "attention_mask"}:
             self.shape = None
             return
@@ -123,7 +123,7 @@ class Pairs:
         key = (key + (ids != self.padding).cumsum(1)) * self.types + named.get("token_type_ids", 0)
         pairs, self.places = key.flatten().unique(return_inverse=True)
         rows = torch.arange(ids.numel(), device=ids.device)
-        self.rows = rows.new_empty(len(pairs)).scatter_(0, self.places, rows)  # one row of each pair, whichever
+        self.rows = rows.new_empty(len(pairs)).scatter_(0, self.places, rows)  # any row of each pair
         self.shape = tuple(ids.shape)
 
     def once(self, module: Any, inputs: tuple[Tensor]) -> tuple[Tensor] | None:

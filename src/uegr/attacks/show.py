@@ -15,13 +15,13 @@ def shown(results: Results, examples: int = 10) -> Group:
 
 
 def figures(summary: Summary) -> Table:
-    """One row a figure."""
+    """One row per figure."""
     rows = {
         "accuracy before": percent(summary.accuracy_before),
         "accuracy under attack": percent(summary.accuracy_after),
         "attack success rate": percent(summary.success_rate),
         "words changed": f"{number(summary.words_changed)} ({percent(summary.words_changed_share)} of a text)",
-        "queries an example": number(summary.queries),
+        "queries per example": number(summary.queries),
         "texts scored": f"{summary.scored:,} in {summary.calls:,} calls",
         "seconds": f"{summary.seconds:.1f}, {percent(inside(summary))} inside predict",
     }

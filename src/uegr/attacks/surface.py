@@ -1,8 +1,8 @@
-"""What may replace what: a lexicon, stop words, inflection and case, and how a text falls into words.
+"""Which word may replace which: a lexicon, stop words, inflection and case, and how a text is split into words.
 
-Every attack, and the methods that train on substitutes (ASCC, RIFT), ask the same `Surface`, so that a model is
+Every attack, and the methods that train on substitutes (ASCC, RIFT), use the same `Surface`, so that a model is
 trained and attacked with the same set. There is no tagger: a word keeps its part of speech as far as the lexicon and
-the word's own form say (`walked` is a verb; `film` is a noun 64 times out of 66 in WordNet's tagged text, so that
+the form of the word show it (`walked` is a verb; `film` is a noun 64 times out of 66 in WordNet's tagged text, so that
 `shoot` does not replace it).
 """
 
@@ -23,7 +23,7 @@ WORD = re.compile(rf"[{IDEOGRAPHS}]+|(?<!\w['’]){LETTERS}(?:['’\-](?!s\b){LE
 
 @dataclass(frozen=True)
 class Words:
-    """A text in words and what stands between them: one more separator than words.
+    """A text as words and the separators between them: one more separator than words.
 
     >>> words = Words(("a", "good", "film"), ("", " ", " ", "!"))
     >>> words.text, words.swapped(1, "fine").text, words.without(1).text
@@ -35,7 +35,7 @@ class Words:
 
     @property
     def text(self) -> str:
-        """The text itself, to the byte."""
+        """The text itself, unchanged."""
         pairs = zip(self.separators, (*self.words, ""), strict=True)
         return "".join(separator + word for separator, word in pairs)
 
@@ -54,7 +54,7 @@ class Words:
 
 
 class Surface:
-    """What may replace what, by one lexicon.
+    """Which word may replace which, by one lexicon.
 
     `rare`: a reading with less than this share of the word's tagged uses is left out (film as a verb); 0 keeps all.
     """
@@ -78,7 +78,7 @@ class Surface:
         return f"{self.lexicon.name} rare={self.rare}"
 
     def substitutes(self, word: str, limit: int | None = None) -> tuple[str, ...]:
-        """The words that may stand in its place, likeliest reading and commonest sense first, in its form and case."""
+        """The words that may replace it, the likeliest reading and the commonest sense first, in its form and case."""
         if word not in self.known:
             lower = word.lower()
             found = () if lower in self.stop_words else tuple(self.synonyms(lower))
@@ -149,7 +149,7 @@ def match_case(source: str, word: str) -> str:
 
 
 def whole(word: str) -> bool:
-    """Whether it is one word by our own pattern, so that a swapped text has as many words as before."""
+    """Whether it is one word for our own pattern, so that a swapped text has as many words as before."""
     return WORD.fullmatch(word) is not None
 
 

@@ -6,8 +6,8 @@
     the most similar that flips the label and stop; else the one with the lowest P(y), if that is lower than now.
 
 Deviations: sentence similarity is the cosine of all-MiniLM-L6-v2 embeddings, since the Universal Sentence Encoder of
-the paper is in no registry (`similarity` takes any function from texts to vectors; None checks nothing and takes the
-flip with the lowest P(y)); which words are near enough, and their part of speech, is the surface's matter:
+the paper is not in a package registry (`similarity` takes any function from texts to vectors; None checks nothing and
+takes the flip with the lowest P(y)); the surface decides which words are near enough, and their part of speech:
 `counterfitted` is nearest to the paper's. Words without substitutes are not ranked, which changes nothing.
 """
 
@@ -24,7 +24,7 @@ from uegr.errors import InputError
 
 @dataclass(frozen=True)
 class TextFooler:
-    """`similarity`: texts -> vectors (n, d), or "minilm"; `threshold` is the paper's epsilon, on the cosine."""
+    """`similarity`: texts -> vectors (n, d), or "minilm"; `threshold` is the paper's epsilon, for the cosine."""
 
     similarity: Any = "minilm"
     threshold: float = 0.7

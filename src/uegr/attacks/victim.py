@@ -1,4 +1,4 @@
-"""A transformers classifier as a `predict` function for an attack, read and batched as models/texts.py says."""
+"""A transformers classifier as a `predict` function for an attack, read and batched by the rules of models/texts.py."""
 
 import time
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from uegr.attacks.shortcut import shortened
 from uegr.errors import InputError
 from uegr.models.texts import WINDOW, batches, device_of, evaluating, is_regression, length_limit, scores
 
-DECIMALS = 4  # of the logits: the same text in another batch differs by some 1e-6, and equals must stay equal
+DECIMALS = 4  # of the logits: the same text in another batch differs by about 1e-6, and equal texts must stay equal
 
 
 class Victim:
@@ -33,12 +33,12 @@ class Victim:
         self.model, self.tokenizer = model, tokenizer
         self.tokens = tokens or (2048 if device_of(model).type == "cpu" else 16_384)
         self.max_length = length_limit(tokenizer, max_length)
-        self.slice = 2048  # texts that one call should bring: they are tokenised together and sorted by true length
+        self.slice = 2048  # texts per call that are best: they are tokenised together and sorted by true length
         self.rows, self.batches, self.seconds = 0, 0, 0.0  # of forward passes
 
     @property
     def unknown(self) -> str:
-        """The word that stands for no word."""
+        """The word that replaces a removed word."""
         return str(self.tokenizer.unk_token or "[UNK]")
 
     def __call__(self, texts: Sequence[Input]) -> NDArray[np.float64]:

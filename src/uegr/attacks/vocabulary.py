@@ -1,4 +1,4 @@
-"""The surface inside a vocabulary: which token ids may replace which, for methods that work on embeddings (ASCC, RIFT).
+"""The surface in a vocabulary: which token ids may replace which, for methods that work on embeddings (ASCC, RIFT).
 
 A token takes part when it is a whole word that the surface knows, and its substitutes are those that are one token of
 the same kind: WordPiece (`##` marks a continuation), byte-level BPE (`Ġ` marks a word's start), SentencePiece (`▁`
@@ -27,7 +27,7 @@ class Vocabulary(NamedTuple):
 
 
 def read_vocabulary(tokenizer: Any) -> Vocabulary:
-    """The tokens of any transformers tokenizer, and its kind by what its tokens look like."""
+    """The tokens of any transformers tokenizer, and its kind by the look of its tokens."""
     tokens = [str(token) for token in tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))]
     counts = {
         mark: sum(token.startswith(mark) and len(token) > len(mark) for token in tokens) for mark in (*STARTS, "##")
@@ -70,7 +70,7 @@ def token_substitutes(token: str, mark: str, known: dict[str, int], surface: Sur
 
 
 def pieces(tokenizer: Any) -> tuple[Tensor, Tensor]:
-    """Two (V,) bools: the token may continue the word before it; the token ends so that another may continue it."""
+    """Two (V,) bools: the token may continue the word before it; the token may be continued by another one."""
     vocabulary = read_vocabulary(tokenizer)
     plain = torch.tensor([number not in vocabulary.special for number in range(len(vocabulary.tokens))])
     goes_on = torch.tensor([continues(token, vocabulary.mark) for token in vocabulary.tokens])
@@ -108,9 +108,9 @@ _TABLES: WeakKeyDictionary[Any, dict[tuple[int, int], tuple[Surface, Tables]]] =
 
 
 def tables(tokenizer: Any, surface: Surface, limit: int = 8) -> Tables:
-    """The tables of a tokenizer, a surface and a limit, remembered while the tokenizer lives."""
+    """The tables of a tokenizer, a surface and a limit, kept as long as the tokenizer exists."""
     kept = _TABLES.setdefault(tokenizer, {})
-    key = (id(surface), limit)  # the surface is kept beside, so that its id stays its own
+    key = (id(surface), limit)  # the surface is kept too, so that no other one can get its id
     if key not in kept:
         words, ends = substitution_table(tokenizer, surface, limit), pieces(tokenizer)
         kept[key] = (surface, Tables(*words, *ends, separator(tokenizer)))

@@ -1,4 +1,4 @@
-"""What is known about a data set, as a YAML file of at most 25 lines beside this module in `cards/`."""
+"""The description of a data set: a YAML file of at most 25 lines in `cards/` beside this module."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource
 
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, ten times as fast
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, ten times faster
 Kind = Literal[
     "shift",  # the same labels, other texts
     "adversarial",  # texts changed to fool a model
@@ -25,7 +25,7 @@ class Strict(BaseModel):
 
 
 class Hub(Strict):
-    """A data set of the Hugging Face hub; `splits` where the hub calls them otherwise than the card."""
+    """A data set of the Hugging Face hub; `splits` where the hub has other names for them than the card."""
 
     path: str
     config: str | None = None
@@ -33,7 +33,7 @@ class Hub(Strict):
 
 
 class Member(Strict):
-    """One tab-separated file without a header, inside an archive that travels in a registry package."""
+    """One tab-separated file without a header, inside an archive in a registry package."""
 
     package: PackageSource
     archive_sha256: str  # of the archive that the package carries
@@ -66,7 +66,7 @@ class Paper(Strict):
 
 
 class Evaluation(Strict):
-    """What this set is to a model of another task.
+    """How this set tests a model of another task.
 
     `labels` maps a label name of the task to a label name here; names that are equal need no entry.
     """
@@ -78,7 +78,7 @@ class Evaluation(Strict):
 
 
 class Card(Strict):
-    """A data set. `splits` are the official sizes, after `drop`; `partial` says which splits are only a part here."""
+    """A data set. `splits` are the official sizes, after `drop`; `partial` says which splits are incomplete here."""
 
     name: str
     title: str
@@ -158,7 +158,7 @@ def card(name: str) -> Card:
 
 
 def evaluation_sets(task: str) -> list[tuple[Card, Evaluation]]:
-    """The cards that test a model of `task`, and as what.
+    """The cards that test a model of `task`, and how.
 
     >>> [(card.name, evaluation.kind) for card, evaluation in evaluation_sets("rte")]
     [('advglue_rte', 'adversarial'), ('hans_regenerated', 'shift'), ('scitail', 'shift')]

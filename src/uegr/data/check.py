@@ -1,6 +1,6 @@
 """What is wrong with a data set: its sizes, repeats, leaks, empty, long and garbled texts, doubtful labels.
 
-Only a wrong size fails: labels that cannot be are refused by the loader, and published sets do hold repeats and leaks.
+Only a wrong size fails: the loader refuses impossible labels, and published sets do have repeats and leaks.
 Every finding names its first rows, numbered from 1 in the order of the split.
 """
 
@@ -77,7 +77,7 @@ def check(data: Data, max_words: int = 512, noise: bool = True) -> Report:
 
 @dataclass
 class Facts:
-    """What one pass over a split collects: a few bytes a row."""
+    """What one pass over a split collects: a few bytes per row."""
 
     hashes: np.ndarray
     labels: np.ndarray | None
@@ -114,7 +114,7 @@ def note_texts(facts: Facts, row: int, texts: tuple[str, ...], max_words: int) -
 
 
 def words(text: str) -> int:
-    """About as many tokens as a model will see: words, and every ideograph by itself.
+    """About how many tokens a model sees: words, and every ideograph alone.
 
     >>> words("two words"), words("你好 world")
     (2, 4)
@@ -123,14 +123,14 @@ def words(text: str) -> int:
 
 
 def sizes(data: Data) -> tuple[Size, ...]:
-    """Each split against its official size. A file of the user's has none."""
+    """Each split against its official size. A user's file has none."""
     if data.card is None:
         return tuple(Size(name, len(dataset), None, "unknown") for name, dataset in data.splits.items())
     return tuple(size_of(data, split, official) for split, official in data.card.splits.items())
 
 
 def size_of(data: Data, split: str, official: int) -> Size:
-    """A split that is smaller than the official one must be said to be so by the card."""
+    """A split that is smaller than the official one must be listed as partial in the card."""
     rows = len(data.splits[split]) if split in data.splits else 0
     if rows == official:
         return Size(split, rows, official, "complete")
@@ -164,7 +164,7 @@ def texts_of(split: str, facts: Facts, max_words: int) -> list[Finding]:
 
 
 def labels_of(split: str, facts: Facts, data: Data) -> list[Finding]:
-    """Equal texts with unequal labels, labels without rows, and names that only case or white space tells apart."""
+    """Equal texts with unequal labels, labels without rows, and names that differ only in case or white space."""
     if facts.labels is None:
         return []
     found = []
@@ -179,7 +179,7 @@ def labels_of(split: str, facts: Facts, data: Data) -> list[Finding]:
         folded = [" ".join(name.casefold().split()) for name in data.labels]
         alike = [name for name, plain in zip(data.labels, folded, strict=True) if folded.count(plain) > 1]
         if alike:
-            found.append(Finding("labels", split, 0, f"only case or white space tells apart: {alike}"))
+            found.append(Finding("labels", split, 0, f"names that differ only in case or white space: {alike}"))
     return found
 
 
@@ -197,7 +197,7 @@ def contradicting(hashes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def noise_of(split: str, dataset: "Dataset", names: tuple[str, ...]) -> list[Finding]:
-    """Rows whose label a bag of words would not expect."""
+    """Rows whose label a bag of words does not expect."""
     found = doubts(dataset)
     if not found:
         return []

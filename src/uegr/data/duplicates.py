@@ -1,4 +1,4 @@
-"""Rows with the same text, within a split and across two, by 64-bit hashes: 8 bytes a row are held, never the texts."""
+"""Rows with the same text, in one split or in two, by 64-bit hashes: 8 bytes per row in memory, never the texts."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def download(path: str, config: str | None) -> "Mapping[str, Dataset]":
-    """All splits. Says in one line why it cannot."""
+    """All splits; an error is one line."""
     import datasets
 
     folder = data_folder() / "hub"
@@ -35,9 +35,9 @@ def download(path: str, config: str | None) -> "Mapping[str, Dataset]":
 
 @contextmanager
 def hub_cache() -> Iterator[None]:
-    """`load_dataset` hands its cache folder to everything but the hub client, whose default is set here meanwhile.
+    """`load_dataset` passes its cache folder to everything but the hub client: inside, the client's default is changed.
 
-    Whoever has set HF_HOME or HF_HUB_CACHE has chosen a place, and keeps it.
+    If the user has set HF_HOME or HF_HUB_CACHE, that folder is used.
     """
     from huggingface_hub import constants
 
@@ -54,7 +54,7 @@ def hub_cache() -> Iterator[None]:
 
 @contextmanager
 def quick_refusal() -> Iterator[None]:
-    """Without a network the hub client tries for half a minute; a host that has no address is not asked at all."""
+    """Without a network the hub client tries for half a minute; so a host without an address is not asked."""
     import datasets
     from huggingface_hub import constants
 
@@ -67,7 +67,7 @@ def quick_refusal() -> Iterator[None]:
 
 
 def resolvable(endpoint: str) -> bool:
-    """Whether the host has an address, as far as can be told: behind a proxy only the proxy knows."""
+    """Whether the host has an address; behind a proxy it is assumed, since only the proxy knows."""
     if getproxies():
         return True
     try:

@@ -15,7 +15,7 @@ Kind = Literal["classification", "regression"]
 
 @dataclass(frozen=True)
 class Labelling:
-    """How a raw label becomes a number: the place of its name in `names`, or itself when there are none."""
+    """How a raw label becomes a number: the index of its name in `names`, or itself if there are none."""
 
     names: tuple[str, ...] | None  # None: regression
 
@@ -24,7 +24,7 @@ class Labelling:
         return "regression" if self.names is None else "classification"
 
     def encoder(self, source: Source) -> Callable[[Row], int | float]:
-        """The function from a row to its label, which names the place of what it cannot read."""
+        """The function from a row to its label, whose errors name the place of the row."""
         if self.names is None:
             return lambda row: number(source, row)
         ids = {name: index for index, name in enumerate(self.names)}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """Splits of rows with the columns `text`, where there are pairs `pair`, and where there are labels `label`."""
+    """Splits of rows with the columns `text`, `pair` if there are pairs, and `label` if there are labels."""
 
     name: str
     task: Literal["classification", "regression", "unlabelled"]
@@ -61,7 +61,7 @@ def load(
 ) -> Data:
     """Load a card by name, a file, a folder of `train.*`, `validation.*`, `test.*`, or a mapping of split to file.
 
-    What is None is detected. `labelled=True` insists on labels, `False` leaves them out. `labels` are the names a
+    What is None is detected. `labelled=True` requires labels, `False` leaves them out. `labels` are the names a
     trained model knows, in its order; without them the training split gives them. `paper_split` cuts the split that
     the card's paper used.
     """
@@ -82,7 +82,7 @@ def load(
         splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},
         card=found.card,
     )
-    if found.card is None:  # what a published set has of it, `uegr data check` tells
+    if found.card is None:  # for a published set, `uegr data check` reports leaks
         warn_of_leaks(data)
     return data
 
@@ -117,7 +117,7 @@ def chosen(name: str, sources: Mapping[str, Source], splits: Iterable[str] | Non
 def labelled_splits(
     sources: Mapping[str, Source], wanted: list[str], labelled: bool | None, reading: Reading
 ) -> list[str]:
-    """The splits whose labels are read; one without them is an error only when they are insisted on."""
+    """The splits whose labels are read; a split without labels is an error only if they are required."""
     if labelled is False:
         return []
     bare = [sources[name].name for name in wanted if not sources[name].labelled]

@@ -110,7 +110,7 @@ def format_of(path: Path, codec: str, reading: Reading, content: str) -> Format:
 
 
 def with_quoting(layout: Delimited, content: str) -> Delimited:
-    """Tab-separated files often hold quotes that quote nothing (GLUE does): read so if only that gives even rows."""
+    """Tab-separated files often have quotes that quote nothing (GLUE does): read so if only that gives even rows."""
 
     def consistent(layout: Delimited) -> bool:
         try:
@@ -138,7 +138,7 @@ class Used:
 
 
 def columns_of(path: Path, names: list[str], reading: Reading) -> Used:
-    """The columns that the user names, else those with the names that data sets usually have."""
+    """The columns that the user names, else the usual names."""
     asked = {"--text-column": reading.text, "--pair-column": reading.pair, "--label-column": reading.label}
     for flag, name in asked.items():
         if name is not None and name not in names:
@@ -176,7 +176,7 @@ def text_columns(path: Path, names: list[str]) -> tuple[str, str | None]:
 
 
 def rows_of(path: Path, layout: Format, used: Used, wanted: list[str]) -> Iterator[Row]:
-    """Rows with text that is text."""
+    """Rows whose text is checked to be text."""
     paired, labelled = used.pair is not None, used.label is not None
     kept = [set(values) for _, values in used.keep]
     for place, values in layout.rows([*wanted, *(name for name, _ in used.keep)]):

@@ -1,4 +1,4 @@
-"""Rows whose label a plain bag of words would not expect: candidates for a second look, nothing more.
+"""Rows whose label a plain bag of words would not expect: candidates for a second look, not more.
 
 A linear model is fitted on two thirds of the rows and asked about the rest, three times over (the cross-validated
 probabilities of Northcutt 2021, "Confident learning", without its thresholds).
@@ -14,7 +14,7 @@ from uegr.data.vocabulary import usual_mode
 if TYPE_CHECKING:
     from datasets import Dataset
 
-MOST_ROWS = 10_000  # beyond that a stratified sample is looked at
+MOST_ROWS = 10_000  # of more rows, a stratified sample is used
 MOST_LABELS = 50
 FOLDS = 3
 SURE = 0.95  # by how much the other label must be more probable
@@ -51,7 +51,7 @@ def doubts(dataset: "Dataset") -> list[Doubt]:
 
 
 def held_out_probabilities(texts: list[str], labels: np.ndarray, by_character: bool) -> np.ndarray:
-    """What a linear model thinks of each row without having seen it, [rows, labels]."""
+    """The probabilities of a linear model for each row that it was not trained on, [rows, labels]."""
     from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.linear_model import SGDClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_predict

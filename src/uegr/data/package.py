@@ -1,4 +1,4 @@
-"""A data set that travels inside a registry package: one tab-separated file of an archive in the archive."""
+"""A data set inside a registry package: one tab-separated file of an archive in the archive."""
 
 import io
 import tarfile

@@ -21,7 +21,7 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Found:
-    """Sources by split, and what is known of their labels."""
+    """Sources by split, and what is known about their labels."""
 
     name: str
     sources: dict[str, Source]
@@ -69,7 +69,7 @@ def card_files(card: Card) -> dict[str, Path]:
 
 
 def from_card(card: Card, paper_split: bool) -> Found:
-    """Package, `$UEGR_DATA` or hub, in this order; one data set is never put together from two of them."""
+    """Package, `$UEGR_DATA` or hub, in this order; one data set never comes from two of them."""
     if card.where.package:
         whole = edited(card, package_source(card, card.where.package))
         sources = cut([whole], card.hash_split, "train") if card.hash_split else dict.fromkeys(card.splits, whole)
@@ -124,7 +124,7 @@ def edited(card: Card, source: Source) -> Source:
 
 
 def as_in_the_paper(card: Card, sources: dict[str, Source]) -> dict[str, Source]:
-    """The card's other split; where only a part of the rows is there, its sizes shrink alike."""
+    """The card's other split; where only some rows are here, its sizes are reduced in proportion."""
     if card.paper is None:
         raise InputError(f"the papers use no other split of {card.name}; leave out --paper-split")
     pool = [sources[split] for split in card.paper.pool if split in sources]
@@ -159,7 +159,7 @@ def from_name(name: str, reading: Reading) -> Found:
 def unknown(name: str) -> str:
     path = Path(name)
     if path.is_dir():
-        return f"{name} holds no data: expected files such as train.csv, validation.csv, test.csv in it"
+        return f"{name} has no data: expected files such as train.csv, validation.csv, test.csv in it"
     if path.suffix or path.is_absolute() or "/" in name:
         return f"there is no file or folder {name}"
     return f"there is no file, folder or data set {name!r}; {did_you_mean(name, names())}"

@@ -50,7 +50,7 @@ def strata(dataset: "Dataset") -> np.ndarray:
 
 
 def stratified_order(labels: np.ndarray, seed: int) -> np.ndarray:
-    """All row numbers, shuffled so that every beginning of the list holds each label in proportion, to rounding."""
+    """All row numbers, shuffled so that every prefix of the list has each label in proportion, to rounding."""
     shuffled = np.random.default_rng(seed).permutation(len(labels)).astype(np.int32)
     labels = labels[shuffled]
     rank = np.empty(len(labels))
@@ -77,7 +77,7 @@ def holdout(data: Data, fraction: float, seed: int) -> Data:
 def whole_texts(order: np.ndarray, hashes: np.ndarray, wanted: int) -> np.ndarray:
     """The first `wanted` rows of `order`, never some of the rows of one text and not the others, sorted.
 
-    Texts that occur once come first, so that as a rule the repeated ones stay in training.
+    Texts that occur once come first, so that the repeated ones usually stay in training.
     """
     ascending = np.sort(hashes)
     repeated = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])

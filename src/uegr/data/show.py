@@ -1,4 +1,4 @@
-"""What `uegr data` prints. Rows come from anyone, so nothing in them may steer the terminal."""
+"""What `uegr data` prints. Rows may contain anything, so control characters never reach the terminal."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def plain(text: str, longest: int = 300) -> Text:
 
 
 def example_rows(data: Data, rows: int) -> list[dict[str, Any]]:
-    """One object a split: its size, the balance of its labels, its first rows."""
+    """One object per split: its size, the balance of its labels, its first rows."""
     return [
         {
             "name": data.name,
@@ -73,7 +73,7 @@ def print_bars(console: Console, counts: dict[str, int]) -> None:
 
 
 def print_report(report: Report) -> None:
-    """A line a split and a line a finding."""
+    """One line per split and one line per finding."""
     console = Console()
     verdict = Text("passed", "green") if report.passed else Text("failed", "bold red")
     console.print(Text(report.name, "bold"), verdict)

@@ -1,4 +1,4 @@
-"""Rows on their way in: where they come from, and one row at a time, so that no file is ever held whole."""
+"""Where rows come from: read one at a time, so that a file is never in memory as a whole."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Rows that can be read again and again. `key` names their content and how it is read."""
+    """Rows that can be read several times. `key` names their content and how it is read."""
 
     name: str  # a file's path as the user gave it, for messages
     key: str
@@ -58,7 +58,7 @@ def without(source: Source, labels: tuple[int, ...]) -> Source:
 
 
 def number(source: Source, row: Row) -> float:
-    """The label as a finite number, or the place where it is none."""
+    """The label as a finite number, or an error with its place."""
     try:
         value = float(row.label)
     except (TypeError, ValueError, OverflowError):

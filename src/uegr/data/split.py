@@ -1,4 +1,4 @@
-"""Splits that are cut once, by a hash of the text: the same on every machine, and no text on two sides."""
+"""Splits by a hash of the text: the same on every machine, and no text in two splits."""
 
 import hashlib
 from collections import defaultdict
@@ -10,7 +10,7 @@ from uegr.data.source import Row, Source
 
 
 def normal(text: str, pair: str | None = None) -> str:
-    """What two texts share when only case and white space tell them apart.
+    """The normal form of a text: two texts that differ only in case and white space share it.
 
     >>> normal(" A  film\\n", "B") == normal("a film", "b") != normal("a film b")
     True

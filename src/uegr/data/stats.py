@@ -29,7 +29,7 @@ def stats(dataset: "Dataset", labels: tuple[str, ...] | None) -> Stats:
     """One pass over a split."""
     lengths = np.array(word_counts(dataset))
     percentiles = np.percentile(lengths, PERCENTILES).round().astype(int).tolist()
-    top = max(int(np.percentile(lengths, 99)), 1)  # one endless text must not flatten the picture
+    top = max(int(np.percentile(lengths, 99)), 1)  # one very long text must not flatten the histogram
     edges = np.unique(np.linspace(0, top + 1, min(BINS, top + 1) + 1).astype(int))
     counts, _ = np.histogram(np.minimum(lengths, top), edges)
     bins = zip(edges[:-1].tolist(), (edges[1:] - 1).tolist(), counts.tolist(), strict=True)

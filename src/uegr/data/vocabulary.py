@@ -28,10 +28,10 @@ def vocabulary(
     max_size: int = 50_000,
     max_length: int = 512,
 ) -> "PreTrainedTokenizerFast":
-    """A tokenizer over the words, or the characters, of `train`: lower case, punctuation apart, [PAD] 0 and [UNK] 1.
+    """A tokenizer over the words, or the characters, of `train`: lower case, punctuation separate, [PAD] 0 and [UNK] 1.
 
-    Words rarer than `min_frequency`, and all beyond the `max_size` most frequent, are [UNK]. `mode` None takes
-    characters for Chinese and words for everything else. Kept in the cache by content; `save_pretrained` writes it
+    Words rarer than `min_frequency`, and all after the `max_size` most frequent, are [UNK]. `mode` defaults to
+    characters for Chinese and to words for everything else. Kept in the cache by content; `save_pretrained` writes it
     beside a model, and `AutoTokenizer` reads it there without a network.
     """
     if min_frequency < 1 or max_size <= len(SPECIAL):
@@ -49,7 +49,7 @@ def vocabulary(
 
 
 def wrapped(file: str, max_length: int) -> "PreTrainedTokenizerFast":
-    """The file as transformers knows tokenizers."""
+    """The file as a tokenizer of transformers."""
     from transformers import PreTrainedTokenizerFast
 
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]

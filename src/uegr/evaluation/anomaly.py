@@ -1,9 +1,9 @@
 """Does the model know what it does not know? The largest softmax probability as a detector (Hendrycks & Gimpel 2017).
 
-Rows of the model's own data should have a larger one than rows of other data ("outliers").
-`auroc`: how often a row of its own has a larger one than an outlier.  `aupr`: area under precision and recall with its
-own data as what is sought; `aupr_out`: with the outliers (both depend on how many there are of each).  `fpr95`: the
-share of outliers that pass when 95% of its own data do (Liang et al. 2018); some papers swap the two roles.
+Rows of the model's own data should have a larger one than rows of other data ("outliers"). `auroc`: how often an own
+row has a larger one than an outlier.  `aupr`: area under precision and recall with the own data as the positive class;
+`aupr_out`: with the outliers (both depend on how many there are of each).  `fpr95`: the share of outliers that pass
+when 95% of the own data do (Liang et al. 2018); some papers swap the two roles.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def auroc(scores: np.ndarray, inside: np.ndarray) -> float:
 
 
 def aupr(scores: np.ndarray, inside: np.ndarray) -> float:
-    """Average precision: the step-wise area, without the optimism of straight lines between points."""
+    """Average precision: the step-wise area; straight lines between points would give too much."""
     from sklearn.metrics import average_precision_score
 
     return float(average_precision_score(inside, scores))

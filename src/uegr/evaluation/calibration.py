@@ -16,7 +16,7 @@ BINS = 15
 
 
 def checked(probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities (rows, classes) and labels (rows,), if they are that."""
+    """Probabilities (rows, classes) and labels (rows,), checked."""
     probabilities, labels = np.asarray(probabilities, dtype=np.float64), np.asarray(labels)
     if probabilities.ndim != 2 or probabilities.shape[1] < 2 or labels.shape != probabilities.shape[:1]:
         raise InputError(
@@ -33,7 +33,7 @@ def answers(probabilities: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, 
 
 
 def places(confidence: np.ndarray, bins: int) -> np.ndarray:
-    """Each row's bin, from 0; a confidence that rounding put above 1 belongs into the last one.
+    """Each row's bin, from 0; a confidence that rounding put above 1 is in the last one.
 
     >>> places(np.array([0.2, 0.21, 1.0]), 5)
     array([0, 1, 4])
@@ -42,7 +42,7 @@ def places(confidence: np.ndarray, bins: int) -> np.ndarray:
 
 
 def gap(place: np.ndarray, confidence: np.ndarray, right: np.ndarray) -> float:
-    """The expected calibration error of rows that are in bins already: n_b cancels, only the sums count."""
+    """The expected calibration error of rows whose bins are known: n_b cancels, only the sums count."""
     return float(np.abs(np.bincount(place, right - confidence)).sum() / len(place))
 
 

@@ -115,7 +115,7 @@ def sharpness(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Sharpness:
-    """The worst rise of the loss within rho of the trainable weights, which are bitwise as before afterwards."""
+    """The worst rise of the loss within rho of the trainable weights, which are bitwise the same afterwards."""
     if not 0 < rho < float("inf") or directions < 0:
         raise InputError(f"expected rho > 0 and directions >= 0, got rho={rho}, directions={directions}")
     weights = trainable(model)

@@ -1,7 +1,7 @@
-"""The task metrics as GLUE has them (Wang et al. 2019): scikit-learn's and scipy's, guarded where they are undefined.
+"""The task metrics of GLUE (Wang et al. 2019), by scikit-learn and scipy, with a value where they are undefined.
 
 Predictions are (rows, classes) scores, of which the largest counts, or (rows,) labels or values. A correlation with
-constant predictions is undefined; GLUE's tables print 0 there, and so do we.
+constant predictions is undefined; it is 0 here, as in GLUE's tables.
 """
 
 from collections.abc import Callable, Iterable
@@ -60,7 +60,7 @@ def spearman(predictions: np.ndarray, labels: np.ndarray) -> float:
 
 
 def varies(values: np.ndarray) -> bool:
-    """There are two different values at least."""
+    """There are at least two different values."""
     return len(values) > 0 and bool(values.max() > values.min())
 
 
@@ -99,7 +99,7 @@ def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) ->
 
 
 def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
-    """The bootstrap over rows of a metric of the confusion matrix, by redrawing its cells: no slower for more rows."""
+    """The bootstrap over rows of a metric of the confusion matrix, by redrawing its cells: more rows take no longer."""
     cells, counts = np.unique(np.stack([predictions, labels]), axis=1, return_counts=True)
     drawn = np.random.default_rng(seed).multinomial(len(labels), counts / len(labels), size=FEW_RESAMPLES)
     resampled = [metric(*cells[:, row > 0], row[row > 0]) for row in drawn]
@@ -107,7 +107,7 @@ def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarr
 
 
 def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Predictions and labels as two checked columns, as the metric wants them."""
+    """Predictions and labels as two checked columns, in the form that the metric takes."""
     if name not in METRICS:
         raise InputError(f"unknown metric {name!r}; {did_you_mean(name, METRICS)}")
     predictions, labels = np.asarray(predictions), np.asarray(labels)
@@ -122,18 +122,18 @@ def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.nd
 
 
 def values_of(predictions: np.ndarray) -> np.ndarray:
-    """One value a row, (rows,)."""
+    """One value per row, (rows,)."""
     if predictions.ndim == 2 and predictions.shape[1] != 1:
-        raise InputError(f"expected one value a row for a correlation, got {predictions.shape[1]} classes")
+        raise InputError(f"expected one value per row for a correlation, got {predictions.shape[1]} classes")
     return predictions.reshape(-1).astype(np.float64)
 
 
 def classes_of(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The class with the largest score, (rows,); a column that is one class a row already is left as it is."""
+    """The class with the largest score, (rows,); a column that already has one class per row is not changed."""
     if not np.array_equal(labels, np.round(labels)) or labels.min() < 0:
         raise InputError("expected labels that are class numbers from 0; hidden or fractional labels have no accuracy")
     if predictions.ndim == 1:
         return predictions
     if predictions.shape[1] == 1:
-        raise InputError("expected scores of at least two classes, got one value a row: a regression has no accuracy")
+        raise InputError("expected scores of at least two classes, got one value per row: a regression has no accuracy")
     return np.asarray(predictions.argmax(1))

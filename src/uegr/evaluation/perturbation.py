@@ -5,10 +5,10 @@ depend on epsilon, so one backward pass serves the whole curve.
 `pgd`: the FGM point first, then from each of `restarts` random points `steps` steps of length `step` times epsilon,
 each followed by a projection into the ball (Madry et al. 2018).
 
-A row counts as right only if the clean text and every point that was visited are classified rightly. The random points
-of a row depend on nothing but the seed and its number, and the length of a step not on how many there are, so that more
-steps or more restarts visit the same points, until a row is broken, and further ones: they never find less, and PGD
-never less than FGM.
+A row counts as right only if the clean text and every point that was visited are classified correctly. The random
+points of a row depend only on the seed and the row's number, and the length of a step does not depend on the number of
+steps. So more steps or restarts visit the same points, until a row is broken, and then others: they never find less,
+and PGD never finds less than FGM.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Search:
-    """What is tried on each row; `step` is a fraction of epsilon, whatever the number of steps."""
+    """What is tried on each row; `step` is a fraction of epsilon for any number of steps."""
 
     attack: Literal["fgm", "pgd"] = "fgm"
     steps: int = 10
@@ -50,7 +50,7 @@ class Search:
                 f"got steps={self.steps}, restarts={self.restarts}, step={self.step}"
             )
         if check_norm(self.norm) == "matrix":
-            raise InputError("expected norm example, token or max: in 'matrix' an example's fate depends on its batch")
+            raise InputError("expected norm example, token or max: 'matrix' makes an example depend on its batch")
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def one_step(subject: Subject, epsilons: list[float], search: Search, progress: 
 
 @torch.inference_mode()
 def hits(model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor) -> np.ndarray:
-    """Which rows are classified rightly at this delta."""
+    """Which rows are classified correctly at this delta."""
     with perturbed(model, delta, batch):
         return agrees(model(**batch).logits, labels)
 
@@ -173,7 +173,7 @@ def ascent(model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor) -> tup
     """Which rows are right at delta, and the gradient there of each row's own loss."""
     with torch.enable_grad(), perturbed(model, delta, batch):
         logits = model(**batch).logits
-        # in float64 and summed: no row's gradient fades because it is confident, or because others are in its batch
+        # in float64 and summed: a row's gradient must not vanish because it is confident, or depend on its batch
         loss = nn.functional.cross_entropy(logits.double(), labels, reduction="sum")
         (gradient,) = torch.autograd.grad(loss, delta)
     return agrees(logits, labels), gradient
@@ -184,15 +184,15 @@ def climbed(
 ) -> np.ndarray:
     """PGD within epsilon: which rows are right at every point of every restart.
 
-    A row leaves once it is broken, and in a later restart at the step at which it broke before. So who is in the batch
-    at some step of some restart depends on points alone that any search with as many steps and restarts visits too, and
-    its numbers are the same to the last bit however many more there are.
+    A row leaves the batch once it is broken, and in a later restart at the step at which it broke before. So the rows
+    of the batch at a step of a restart depend only on points that every search with at least as many steps and restarts
+    visits, and the numbers are bitwise the same in a larger search.
     """
     never = search.steps + 1
     broken = np.full(len(rows), never)  # the first step, of any restart so far, at which a row was wrong
     for restart in range(search.restarts):
         here, delta = np.arange(len(rows)), random_start(model, batch, rows, epsilon, search, restart)
-        for step in range(search.steps + 1):  # the last round only looks
+        for step in range(search.steps + 1):  # the last round takes no step
             stays = torch.as_tensor(broken[here] > step)
             here, delta = here[stays.numpy()], delta[stays.to(delta.device)]
             if not len(here):

@@ -1,14 +1,13 @@
-"""How far fine-tuning carried a model away from its pretrained self.
+"""How far fine-tuning moved a model from its pretrained weights.
 
 Linear CKA of each layer (Kornblith et al. 2019; UEGR fig. 2a), with the columns of X and Y centred over texts:
 
     CKA(X, Y) = ||Y'X||_F^2 / (||X'X||_F ||Y'Y||_F)
 
 X and Y are one layer's states of the same texts in the two models, averaged over a text's tokens (`pooling="mean"`), or
-its first token's (`"first"`), or every token a row (`"tokens"`); the papers do not say which. The products are summed
-batch by batch in float64, so that memory does not grow with the texts.
-The interval is a jackknife over batches of unbiased estimates (Song et al. 2012; Nguyen et al. 2021), which need no
-more memory: three numbers a batch.
+those of its first token (`"first"`), or one row per token (`"tokens"`); the papers do not say which. The products are
+summed batch by batch in float64, so that memory does not grow with the texts. The interval is a jackknife over batches
+of unbiased estimates (Song et al. 2012; Nguyen et al. 2021), which need little memory: three numbers per batch.
 
 Weight distance (RIFT fig. 2): ||w - w_0||_2 / ||w_0||_2 over all weights of the encoder together.
 """
@@ -27,8 +26,8 @@ from uegr.pieces.embedding import Batch, token_mask, unwrapped
 from uegr.statistics.intervals import NORMAL_95, Figure
 
 Pooling = Literal["mean", "first", "tokens"]
-DUST = 1e-20  # of the squared length of a state: what rounding leaves of rows that are all the same
-MOST_ROWS = 256  # of a batch's rows that the interval rests on: tokens may be many, and their kernel is rows by rows
+DUST = 1e-20  # times the squared length of a state: what rounding leaves when all rows are the same
+MOST_ROWS = 256  # of a batch that the interval uses: there may be many tokens, and their kernel is rows by rows
 
 
 class Comparison:
@@ -43,7 +42,7 @@ class Comparison:
 
     def add(self, x: Tensor, y: Tensor) -> None:
         x, y = x.double(), y.double()
-        if self.shift is None:  # near the mean, so that nothing cancels when the true one is taken off at the end
+        if self.shift is None:  # near the mean, so that nothing cancels when the true mean is subtracted at the end
             self.shift = x.mean(0), y.mean(0)
         x, y = x - self.shift[0], y - self.shift[1]
         products, sums = [x.T @ x, x.T @ y, y.T @ y], [x.sum(0), y.sum(0)]
@@ -67,7 +66,7 @@ class Comparison:
         return xy**2 / (xx * yy) if all(varies) else math.nan
 
     def figure(self) -> Figure:
-        """CKA with its interval; too few batches say nothing about it."""
+        """CKA with its interval; with one batch the interval is unknown: 0 to 1."""
         value = self.value()
         half = NORMAL_95 * jackknife(np.array(self.parts)) if len(self.parts) > 1 else 1.0
         return Figure(value, max(0.0, value - half), min(1.0, value + half), self.rows)
@@ -119,7 +118,7 @@ def layer_similarity(
     """CKA of each layer between two models of one architecture, the embeddings first."""
     if pooling not in ("mean", "first", "tokens"):
         raise InputError(f"expected pooling mean, first or tokens, got {pooling!r}")
-    order = np.random.default_rng(seed).permutation(len(texts))  # the jackknife wants batches that are alike
+    order = np.random.default_rng(seed).permutation(len(texts))  # the jackknife needs similar batches
     shuffled = [texts[row] for row in order]
     layers: list[Comparison] = []
     with evaluating(model), evaluating(reference), torch.inference_mode():
@@ -135,7 +134,7 @@ def layer_similarity(
             ours, theirs = states(model, batch, pooling), states(reference, batch, pooling)
             layers = layers or [Comparison() for _ in ours]
             if len(ours) != len(theirs):
-                raise InputError(f"expected two models of as many layers, got {len(ours)} and {len(theirs)}")
+                raise InputError(f"expected two models with equally many layers, got {len(ours)} and {len(theirs)}")
             for layer, x, y in zip(layers, ours, theirs, strict=True):
                 layer.add(x, y)
     return [layer.figure() for layer in layers]

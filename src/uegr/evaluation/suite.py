@@ -47,7 +47,7 @@ def evaluate(
     """Measure a model on its own held-out rows and on the other sets.
 
     `curves` are attacks on the embedded input; `pretrained` adds the distance from that model. PGD, input gradients
-    and sharpness use `sets.fewer`. `progress(stage, done, total)` is told of everything.
+    and sharpness use `sets.fewer`. `progress(stage, done, total)` is called after each batch.
     """
     for attack in curves:
         if attack not in GRIDS:

@@ -62,7 +62,7 @@ def build(
 
 
 def settings_of(name: str) -> dict[str, Any]:
-    """What an architecture can be told, with its defaults.
+    """The settings of an architecture, with their defaults.
 
     >>> settings_of("textcnn")
     {'windows': (3, 4, 5), 'filters': 100, 'embedding_size': 300, 'dropout': 0.5}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource
 
-LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, ten times as fast
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, ten times faster
 FOLDER = Path(__file__).parent / "cards"
 DEFAULT = "minilm"  # the encoder that needs no hub
 
@@ -19,7 +19,7 @@ DEFAULT = "minilm"  # the encoder that needs no hub
 class Source(BaseModel):
     """Weights inside registry packages, and how they become a folder with config.json and model.safetensors.
 
-    `folder` is one already, and `archive` holds one; `bin` is one whose weights are a torch file, read without
+    `folder` is such a folder, and `archive` contains one; `bin` is one whose weights are a torch file, read without
     unpickling code; `onnx` and `gguf` are single files. Several packages are parts of one archive, in order.
     """
 
@@ -27,7 +27,7 @@ class Source(BaseModel):
 
     packages: tuple[PackageSource, ...]
     form: Literal["folder", "archive", "bin", "onnx", "gguf"] = "folder"
-    member: str | None = None  # the path inside the archive that the packages' file is, where it is one; "." is its top
+    member: str | None = None  # the path in the archive that the packages make, if they are one; "." is its top folder
     config: dict[str, Any] | None = None  # config.json, where the package has none
     tokenizer: str | None = None  # the alias that has the same vocabulary, where the package has none
 
@@ -43,10 +43,10 @@ class Card(BaseModel):
     licence: str | None = None  # of the weights; None where there are none yet
     parameters: float | None = None  # millions, without the head; None where they depend on the vocabulary
     max_length: int | None = None  # tokens; where the configuration does not say it
-    epochs: float | None = None  # that its paper trains for, where it is not the usual number
+    epochs: float | None = None  # of its paper, where it is not the usual number
     sources: tuple[Source, ...] = ()
     hub: str | None = None
-    origin: str | None = None  # what the weights in the packages are called on the hub, for the cards of runs
+    origin: str | None = None  # the name of the packages' weights on the hub, for the model cards of runs
     architecture: Literal["bilstm", "textcnn", "texthan", "mtdnn"] | None = None  # made here, nothing to fetch
 
     @model_validator(mode="after")
@@ -58,7 +58,7 @@ class Card(BaseModel):
 
     @property
     def scratch(self) -> bool:
-        """Nothing of it is pretrained; mtdnn's encoder is."""
+        """Nothing in it is pretrained; the encoder of mtdnn is."""
         return self.architecture not in (None, "mtdnn")
 
 

@@ -1,6 +1,6 @@
 """A card's weights on disk: downloaded, checked by sha256, converted once.
 
-What is kept is a folder with config.json, model.safetensors and the tokenizer, as from_pretrained wants it.
+What is kept is a folder with config.json, model.safetensors and the tokenizer, as from_pretrained expects it.
 """
 
 import json
@@ -25,7 +25,7 @@ from uegr.models.hub import hub
 from uegr.models.loaded import quiet
 
 FIRST = "embeddings.word_embeddings.weight"  # what comes before it is the exporter's prefix
-Notice = Callable[[str, int, int], None]  # what happens now, and which of how many steps it is
+Notice = Callable[[str, int, int], None]  # what happens now, the number of the step, and of how many
 
 
 def silent(stage: str, step: int, steps: int) -> None:
@@ -35,7 +35,7 @@ def silent(stage: str, step: int, steps: int) -> None:
 def fetch(name: str, notice: Notice = silent) -> Path:
     """The folder of an alias's weights, downloading and converting them the first time.
 
-    `notice` is told of every step, for a progress bar.
+    `notice` is called at every step, for a progress bar.
     """
     chosen = card(name)
     if chosen.architecture:
@@ -99,7 +99,7 @@ def download(source: Source, notice: Notice) -> list[Path]:
 
 
 def convert(source: Source, parts: list[Path], box: Path) -> Path:
-    """A folder in `box` as from_pretrained wants it."""
+    """A folder in `box` as from_pretrained expects it."""
     given = opened(source, parts, box / "given")
     if source.form == "archive":
         return given
@@ -132,7 +132,7 @@ def opened(source: Source, parts: list[Path], folder: Path) -> Path:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Everything in a zip or tar file; neither may write outside of the folder."""
+    """Unpack a zip or tar file; nothing is written outside the folder."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
             bundle.extractall(folder)  # drops leading slashes and ..
@@ -142,7 +142,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def save_onnx(source: Source, given: Path, made: Path) -> None:
-    """Named initializers into the architecture that the card's configuration describes."""
+    """The named initializers, put into the architecture that the card's configuration describes."""
     import torch
     from safetensors.torch import save_file
     from transformers import AutoConfig, AutoModel

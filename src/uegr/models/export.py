@@ -1,7 +1,7 @@
 """A classifier as one ONNX file: token ids of any batch and any length in, logits out.
 
-torch's exporter follows the model's Python code into a graph. Two of the families cannot go that way: XLNet, whose
-relative positions the exporter cannot translate, and texthan, whose sentences depend on what the ids are.
+torch's exporter follows the model's Python code into a graph. Two families cannot be exported: XLNet, whose
+relative positions the exporter cannot translate, and texthan, whose sentences depend on the ids.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 IMPOSSIBLE = {"xlnet": "XLNet", "uegr_texthan": "texthan", "uegr_mtdnn": "mtdnn"}
-LIMIT = 2**31  # bytes: what one protobuf file holds
+LIMIT = 2**31  # bytes: the largest protobuf file
 PACKAGES = ("onnx", "onnxruntime", "onnxscript")
 
 
 def refuse(model: Any) -> None:
-    """What cannot be exported is said before the exporter begins."""
+    """Refuse what cannot be exported before the exporter starts."""
     kind = model.config.model_type
     if kind in IMPOSSIBLE:
         others = "BERT's relatives, GPT-2, Llama, Qwen, textcnn and bilstm can be"
@@ -47,7 +47,7 @@ def importable(name: str) -> bool:
 
 @contextmanager
 def exported(model: nn.Module, batch: Mapping[str, Tensor], path: Path) -> Iterator[Path]:
-    """A file beside `path`, which takes its place when the body ends, and is gone when the body raises.
+    """A file beside `path`. It replaces `path` when the body ends, and is deleted when the body raises.
 
     `batch` is an example of two rows or more and two tokens or more: a dimension of one would become a constant.
     """
@@ -74,7 +74,7 @@ def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:
                 external_data=False,
                 verbose=False,
             )
-        except Exception as error:  # whatever a step of the exporter raises means the same to the user
+        except Exception as error:  # any exception in a step of the exporter means the same for the user
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"{type(model).__name__} cannot be exported to ONNX: {reason}") from error
 
@@ -96,7 +96,7 @@ def _logits(model: nn.Module, names: tuple[str, ...]) -> nn.Module:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """The exporter reports its steps and what it might do better; only a failure matters here."""
+    """The exporter reports its steps and hints; only a failure matters here."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -28,14 +28,15 @@ def load(
     trust_remote_code: bool = False,
     whole: bool = False,
 ) -> Loaded:
-    """A sequence classifier and its tokenizer; a head that the checkpoint lacks is drawn from `seed`.
+    """A sequence classifier and its tokenizer; a missing head is drawn from `seed`.
 
-    With neither `num_labels` nor `labels` the checkpoint's own head is kept, and with `whole` (a finished run) it must
-    be there to the last weight. `attention` is transformers' attn_implementation (its default is SDPA where the family
-    has it); `dtype` defaults to float32, since training in the half precision of many a checkpoint loses small updates.
+    With neither `num_labels` nor `labels` the checkpoint's own head is kept, and with `whole` (a finished run) every
+    weight of it must be there. `attention` is transformers' attn_implementation (its default is SDPA where the family
+    has it); `dtype` defaults to float32, since training in half precision, which many checkpoints have, loses small
+    updates.
     """
     place = locate(name)
-    from transformers import AutoConfig, AutoTokenizer  # after the name is known to lead somewhere: it takes seconds
+    from transformers import AutoConfig, AutoTokenizer  # after the name is found: the import takes seconds
 
     from uegr.models import architectures  # noqa: F401  registers them with the Auto classes
 
@@ -74,7 +75,7 @@ def locate(name: str) -> Place:
 
 
 def several_heads(config: PreTrainedConfig, name: str) -> str:
-    """Why a fresh head cannot be asked of an `mtdnn`, and how it goes on."""
+    """Why an `mtdnn` cannot get a fresh head, and what to do."""
     return (
         f"{name} is an mtdnn of the tasks {', '.join(task[0] for task in config.tasks)}, each with its own head; go on "
         f"with --model mtdnn --set model.settings.encoder={name} and one or several data sets"

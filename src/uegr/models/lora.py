@@ -2,8 +2,8 @@
 
     W x + b   becomes   (W + alpha / rank * B A) x + b,   A random, B zero at the start
 
-The adapters are PEFT's. Where the paper adapts W_q and W_v, here every linear layer of the encoder is adapted unless
-targets are named: no family needs a table of names, and Dettmers 2023 finds it as good as full fine-tuning.
+The adapters are PEFT's. Where the paper adapts W_q and W_v, here the default is every linear layer of the encoder: no
+family needs a table of names, and Dettmers 2023 finds it as good as full fine-tuning.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def adapted(
     dropout: float = 0.1,
     seed: int = 0,
 ) -> Loaded:
-    """The model with adapters of this rank; `alpha` is twice the rank unless given, `targets` are ends of names.
+    """The model with adapters of this rank; `alpha` defaults to twice the rank, `targets` are ends of names.
 
-    What is no part of the pretrained encoder (the head, and a pooler) is trained in full.
+    What is not part of the pretrained encoder (the head, and a pooler) is trained in full.
     """
     peft = library()
     import torch
@@ -50,12 +50,12 @@ def adapted(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = peft.get_peft_model(loaded.model, config)
-    model.peft_config["default"].base_model_name_or_path = None  # else saving asks the hub about the base
+    model.peft_config["default"].base_model_name_or_path = None  # otherwise saving asks the hub about the base
     return replace(loaded, model=model)
 
 
 def library() -> Any:
-    """PEFT, or what to do without it."""
+    """The package PEFT, or an error with the remedy."""
     try:
         import peft
     except ImportError:

@@ -12,9 +12,9 @@ One encoder, and a head for each task:
   where training leaves steps out of the mean at random. The logits of this head are log P, whose softmax is P.
 
 A batch is of one task, which `task_ids` (examples,) names, all equal; without it the model answers for its first task,
-and `for_task(name)` is the same model answering for another one. Where a batch has `targets`, they are learnt in place
-of its labels. Deviations: the summary is the pooled one of an encoder with a pooler, else its first token's state; a
-regression begins where its labels are; AdamW in place of Adamax; QNLI is a pair, not a ranking.
+and `for_task(name)` is the same model answering for another one. Where a batch has `targets`, they replace its labels.
+Deviations: the summary is the pooled one of an encoder with a pooler, else its first token's state; a regression starts
+at the scale of its labels; AdamW in place of Adamax; QNLI is a pair, not a ranking.
 """
 
 import copy
@@ -76,7 +76,7 @@ class MTDNNConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
 
 class Reading(NamedTuple):
-    """What the encoder makes of a batch, and which tokens are of the first and of the second text."""
+    """The output of the encoder for a batch, and which tokens belong to the first and to the second text."""
 
     states: Tensor  # (B, T, size)
     summary: Tensor  # (B, size)
@@ -158,7 +158,7 @@ def log_mean(answers: Tensor, kept: Tensor) -> Tensor:
 
 
 class Heads(nn.Module):
-    """The heads behind one door, so that an adapter can wrap them all."""
+    """All heads in one module, so that an adapter can wrap them all."""
 
     def __init__(self, config: MTDNNConfig, size: int) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class Heads(nn.Module):
 
 
 class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """The encoder and its heads; `forward` answers as Hugging Face's classifiers do."""
+    """The encoder and its heads; `forward` has the output of Hugging Face's classifiers."""
 
     config_class = MTDNNConfig
     base_model_prefix = "encoder"
@@ -198,7 +198,7 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
         if name not in names:
             raise InputError(f"the model has no task {name}; {did_you_mean(name, names)}")
         view = copy.copy(self)
-        vars(view).pop("forward", None)  # a wrapper such as accelerate's answers for this model's task
+        vars(view).pop("forward", None)  # a wrapper such as accelerate's would use the head of this model's task
         view.task, view.config = names.index(name), copy.deepcopy(self.config)
         task = self.config.read_tasks()[view.task]
         view.config.id2label = dict(enumerate(task.labels or ("LABEL_0",)))

@@ -36,8 +36,8 @@ def built(
 ) -> Loaded:
     """The encoder with a head for each task; `scales` are those of the regressions' labels.
 
-    The encoder may be that of a finished `mtdnn`, which goes on as it is: the heads of tasks that it knows stay, and so
-    do its settings. All other heads are drawn from `seed`.
+    The encoder may be that of a finished `mtdnn`, which is then trained further: it keeps its settings and the heads of
+    the tasks that it knows. All other heads are drawn from `seed`.
     """
     for setting in settings:
         if setting not in SETTINGS:
@@ -82,13 +82,13 @@ def configuration(
 
 
 def refuse_decoder(config: PreTrainedConfig, name: str) -> None:
-    """The first token of a decoder has read nothing, and XLNet sums up at the last."""
+    """Refuse a decoder, whose first token has seen no other, and XLNet, which summarises at the last token."""
     if type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise InputError(f"expected an encoder such as minilm for mtdnn, got {name}, a {config.model_type}")
 
 
 def settings_of() -> dict[str, Any]:
-    """What mtdnn can be told, with its defaults.
+    """The settings of mtdnn, with their defaults.
 
     >>> settings_of()
     {'encoder': 'minilm', 'steps': 5, 'prediction_dropout': 0.1, 'dropout': 0.1}

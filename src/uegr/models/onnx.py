@@ -1,7 +1,7 @@
-"""Weights out of an ONNX file: its named initializers, and the matrices that exporters leave without a name.
+"""Weights from an ONNX file: its named initializers, and the matrices that exporters leave without a name.
 
-An exporter folds a linear layer y = x W' + b into MatMul and Add, and W', transposed, keeps no name of its own; the
-bias does. So the MatMul whose output is added to `X.bias` holds `X.weight` transposed.
+An exporter turns a linear layer y = x W' + b into MatMul and Add. W', transposed, loses its name; the bias keeps it. So
+the MatMul whose output is added to `X.bias` holds `X.weight` transposed.
 
 Of the format only initializers and nodes are needed, four message types of a stable wire format: these sixty lines
 instead of a dependency on onnx and protobuf. The files read with it are pinned by their hash.
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from uegr.errors import InputError
 
-Field = Any  # an integer, or a memoryview of a string, a message or a fixed number
+Field = Any  # an integer, or a memoryview of a string, a message or a number of fixed size
 FLOAT = 1  # TensorProto.DataType
 
 
@@ -114,7 +114,7 @@ def pieces(data: memoryview) -> Iterator[tuple[int, Field]]:
 
 
 def packed(data: memoryview) -> list[int]:
-    """Integers laid one after another."""
+    """Integers one after another."""
     numbers, at = [], 0
     while at < len(data):
         number, at = varint(data, at)
@@ -123,7 +123,7 @@ def packed(data: memoryview) -> list[int]:
 
 
 def varint(data: memoryview, at: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, lowest first, and where it ends."""
+    """An integer with seven bits per byte, lowest first, and where it ends."""
     number = shift = 0
     while True:
         byte = data[at]

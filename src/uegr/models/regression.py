@@ -1,8 +1,8 @@
-"""A regression begins where its labels are: a fresh head answers around their mean, within their spread.
+"""A regression starts at the scale of its labels: a fresh head predicts around their mean, within their spread.
 
-As transformers draws it, a head answers around 0, and the steps of AdamW are too small to move it: on STS-B, whose mean
-is 2.7, the bias of a plain BERT ends below 0.005, and the encoder bends to carry the rest. Prices or years would not be
-learnt at all.
+As transformers draws it, a head predicts around 0, and the steps of AdamW are too small to move it: on STS-B, whose
+mean is 2.7, the bias of a plain BERT ends below 0.005, and the encoder has to learn the rest. Prices or years would
+not be learnt at all.
 """
 
 from typing import NamedTuple
@@ -31,9 +31,9 @@ def scale_of(labels: np.ndarray) -> Scale:
 
 
 def begin(loaded: Loaded, scale: Scale) -> bool:
-    """Let the head of a regression begin at this scale if it is fresh; one that was trained before stays as it is.
+    """Let the head of a regression start at this scale if it is fresh; a trained head is not changed.
 
-    False where a fresh head has no bias, as those of decoders, and begins around 0 all the same.
+    False where a fresh head has no bias, as in decoders, and therefore still starts around 0.
     """
     heads = [
         module
@@ -46,7 +46,7 @@ def begin(loaded: Loaded, scale: Scale) -> bool:
 
 
 def rescale(head: nn.Linear, scale: Scale) -> None:
-    """Move a linear layer that answers around 0 with a spread of about 1 to the scale."""
+    """Move a linear layer that predicts around 0 with a spread of about 1 to the scale."""
     with torch.no_grad():
         head.weight.mul_(scale.spread)
         if head.bias is not None:

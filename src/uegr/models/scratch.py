@@ -1,7 +1,7 @@
-"""What bilstm, textcnn and texthan share: embedded tokens in, one vector a text out, dropout, a linear head.
+"""What bilstm, textcnn and texthan share: embedded tokens in, one vector per text out, dropout, a linear head.
 
 They are PreTrainedModel subclasses registered with the Auto classes (importing this package does it), so that Trainer,
-attacks and evaluation see no difference to a Hugging Face encoder.
+attacks and evaluation treat them like a Hugging Face encoder.
 """
 
 from abc import abstractmethod
@@ -35,7 +35,7 @@ class ScratchConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
 
 class ScratchEncoder(nn.Module):
-    """Token ids (B, T) and their mask to hidden states (B, T, units of a layer) and one vector a text (B, size)."""
+    """Token ids (B, T) and their mask to hidden states (B, T, units of a layer) and one vector per text (B, size)."""
 
     size: int
 
@@ -48,7 +48,7 @@ class ScratchEncoder(nn.Module):
 
 
 class ScratchClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """A sequence classifier over one of the encoders; `forward` answers as Hugging Face's classifiers do."""
+    """A sequence classifier over one of the encoders; `forward` has the output of Hugging Face's classifiers."""
 
     base_model_prefix = "encoder"
     encoder_class: type[ScratchEncoder]
@@ -71,7 +71,7 @@ class ScratchClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
-        token_type_ids: Tensor | None = None,  # what a tokenizer may send along; the separator tells a pair apart
+        token_type_ids: Tensor | None = None,  # what a tokenizer may give; not used, the separator divides a pair
         labels: Tensor | None = None,
         output_hidden_states: bool | None = None,
         return_dict: bool | None = None,
@@ -87,7 +87,7 @@ class ScratchClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw a module's weights; transformers calls it for whatever a checkpoint does not bring."""
+        """Draw a module's weights; transformers calls it for everything that a checkpoint does not have."""
         if isinstance(module, nn.Embedding):
             init.uniform_(module.weight, -EMBEDDING_RANGE, EMBEDDING_RANGE)
             if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):

@@ -4,7 +4,7 @@
 
 for the words t of sentence i; the same again over the sentences gives the document's vector v, and z = W_c v + b_c.
 
-Sentences end at the token ids in `sentence_ends` (full stops and their kin, see architectures.py), and after
+Sentences end at the token ids in `sentence_ends` (full stops and similar marks, see architectures.py), and after
 `sentence_length` tokens at the latest. The words are embedded as one text, (B, T), and regrouped afterwards, so that a
 perturbation of the embedding means the same here as in every other model.
 """

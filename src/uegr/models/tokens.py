@@ -19,7 +19,7 @@ VERSION = 2  # raise it when the same rows would give other token ids
 
 
 def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None) -> "Dataset":
-    """`input_ids`, `attention_mask`, what else the tokenizer gives, `labels` where there are any, and `length`.
+    """`input_ids`, `attention_mask`, any other output of the tokenizer, `labels` where there are any, and `length`.
 
     Nothing is padded: the collator pads each batch to its longest row. `max_length` None is the model's own limit.
     Warns with the number of rows that are cut.
@@ -70,7 +70,7 @@ def tokenizer_key(tokenizer: Any) -> str:
 
 @lru_cache(maxsize=4)
 def fast_digest(written: str) -> str:
-    """Of a tokenizer in its own JSON; every split asks for it."""
+    """The digest of a tokenizer in its own JSON; cached, since every split needs it."""
     state = json.loads(written)
     return state_digest({name: part for name, part in state.items() if name not in ("truncation", "padding")})
 
@@ -108,7 +108,7 @@ def cuts(
 
 
 def report_cuts(key: str, tokens: "Dataset", limit: int | None) -> None:
-    """Say every time how many rows are cut, counting once."""
+    """Warn every time how many rows are cut; they are counted once."""
 
     def count() -> int:
         return sum(sum(batch["cut"]) for batch in tokens.select_columns(["cut"]).iter(batch_size=10_000))

@@ -1,8 +1,8 @@
-"""Pretrained word vectors: by name out of a registry package, or from a file.
+"""Pretrained word vectors: by name from a registry package, or from a file.
 
-Three forms are read, told apart by what is in the file:
-- text: `word number number ...` a line, with or without a first line of two counts (GloVe, fastText, word2vec);
-- word2vec's binary form: a line of two counts, then words, each with its numbers as little-endian float32;
+Three formats are read, recognised by their content:
+- text: one `word number number ...` per line, with or without a first line of two counts (GloVe, fastText, word2vec);
+- word2vec's binary format: a line of two counts, then words, each with its numbers as little-endian float32;
 - safetensors: one matrix, and in the metadata `words`, a JSON list with the word of every row.
 """
 
@@ -61,7 +61,7 @@ def save(pairs: Iterator[Vector], path: Path) -> None:
 def lookup(name: str, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """The vectors of `words`, all different, (words, dimensions) in float32, and which were found.
 
-    A word that has no vector as it is written takes that of the first one that differs in upper case only.
+    A word that has no vector takes that of the first word that differs from it only in case.
     """
     rows = {word: row for row, word in enumerate(words)}
     pairs = read(locate(name))
@@ -125,7 +125,7 @@ def numbers(path: Path, place: int, fields: list[str], width: int) -> np.ndarray
 
 
 def read_binary(path: Path) -> Iterator[Vector]:
-    """word2vec's own form."""
+    """word2vec's binary format."""
     with path.open("rb") as file:
         count, width = map(int, file.readline().split())
         for place in range(count):
@@ -142,7 +142,7 @@ def read_word(file: BinaryIO) -> bytes:
     while (byte := file.read(1)) != b" ":
         word += byte
         if not byte or len(word) > WORD_LIMIT:
-            raise InputError(f"{file.name} is in none of the forms text, word2vec-binary and safetensors")
+            raise InputError(f"{file.name} is in none of the formats text, word2vec-binary and safetensors")
     return bytes(word)
 
 
@@ -157,5 +157,5 @@ def read_safetensors(path: Path) -> Iterator[Vector]:
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{path} cannot be read as safetensors: {error}") from error
     if table.ndim != 2 or not isinstance(words, list) or len(words) != len(table):
-        raise InputError(f"{path}: expected one matrix and metadata `words`, a JSON list with one word a row")
+        raise InputError(f"{path}: expected one matrix and metadata `words`, a JSON list with one word per row")
     return zip(words, table.astype(np.float32), strict=True)
