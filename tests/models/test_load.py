@@ -154,7 +154,7 @@ def test_damaged_weights(folder, tmp_path):
 
 def test_card_with_unknown_key(tmp_path):
     (tmp_path / "mine.yaml").write_text("description: x\nlicence: y\nparameters: 1\nhub: a/b\nlanguages: en\n")
-    with pytest.raises(InputError, match=r"mine\.yaml is no model card"):
+    with pytest.raises(InputError, match=r"mine\.yaml is not a model card"):
         read(tmp_path / "mine.yaml")
 
 
