@@ -6,11 +6,12 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
-from torch import distributed, nn
+from torch import nn
 from transformers import TrainingArguments
 
 from tests.models.families import tiny
 from uegr import RobustTrainer, methods
+from uegr.training.processes import leave_processes
 
 BATCH = 8  # of all processes together
 
@@ -70,4 +71,4 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)
     main(Path(sys.argv[1]), int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-    distributed.destroy_process_group()  # its threads must not outlive the interpreter: "terminate called without ..."
+    leave_processes()

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, distributed
 
 from tests.models.families import tiny
 from tests.training.replica import WAYS, train
+from uegr.training.processes import leave_processes
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,3 +53,10 @@ def test_two_processes_do_what_one_with_both_batches_does(folder: Path, way: str
     found = weights(folder, way, 0)
     for name, weight in alone.named_parameters():
         torch.testing.assert_close(found[name], weight.detach(), rtol=0, atol=1e-6, msg=lambda t, n=name: f"{n}: {t}")
+
+
+def test_a_group_of_processes_is_left_once(tmp_path: Path) -> None:
+    distributed.init_process_group("gloo", init_method=(tmp_path / "store").as_uri(), rank=0, world_size=1)
+    leave_processes()
+    assert not distributed.is_initialized()
+    leave_processes()

@@ -132,10 +132,12 @@ def train(
     chosen = read_config(config, flags, settings or [])
 
     from uegr.runs.train import train as train_run
+    from uegr.training.processes import leave_processes
 
     output = output or Path("runs") / chosen.label()
     with usual():
         result = train_run(chosen, output, resume=resume, quiet=quiet)
+    leave_processes()
     if as_json and result:
         print_json(result.model_dump(mode="json", by_alias=True))
     elif result:
