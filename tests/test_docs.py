@@ -4,10 +4,12 @@ import ast
 import importlib
 import json
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import api_page
+import generate
+import method_pages
 import pytest
 
 from tests.doc_pages import ROOT, anchors, every_page, links, read, written
@@ -23,36 +25,46 @@ def test_a_page_is_taken_apart() -> None:
     assert page.spans == ("uegr list",)
 
 
-def load(file: Path) -> Any:
-    spec = spec_from_file_location(f"docs_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def generate() -> Any:
-    return load(ROOT / "docs" / "generate.py")
-
-
-def test_the_pages_of_methods_are_up_to_date(generate: Any) -> None:
+def test_the_generated_pages_are_up_to_date() -> None:
     stale = generate.out_of_date(generate.FOLDER)
     assert not stale, "run python docs/generate.py"
 
 
-def test_check_names_what_is_missing_different_or_of_no_method(generate: Any, tmp_path: Path) -> None:
+def test_check_names_what_is_missing_different_or_of_no_method(tmp_path: Path) -> None:
     generate.main([], tmp_path)
     generate.main(["--check"], tmp_path)
-    (tmp_path / "uegr.md").unlink()
-    (tmp_path / "rat.md").write_text("other")
-    (tmp_path / "gone.md").write_text("of no method")
+    (tmp_path / "methods" / "uegr.md").unlink()
+    (tmp_path / "methods" / "rat.md").write_text("other")
+    (tmp_path / "methods" / "gone.md").write_text("of no method")
+    (tmp_path / "api.md").write_text("older")
     with pytest.raises(SystemExit) as stopped:
         generate.main(["--check"], tmp_path)
-    assert str(stopped.value).split("docs/methods/")[1:] == ["gone.md\n", "rat.md\n", "uegr.md"]
+    names = ["docs/api.md", "docs/methods/gone.md", "docs/methods/rat.md", "docs/methods/uegr.md"]
+    assert str(stopped.value).splitlines()[1:] == names
     generate.main([], tmp_path)
     assert generate.out_of_date(tmp_path) == []
+
+
+def test_the_api_page_has_every_public_name_once() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for module in api_page.MODULES:
+        (section,) = re.findall(rf"^## {re.escape(module)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        for name in api_page.names(importlib.import_module(module)):
+            assert f"`{name}`" in section, f"{module}.{name}"
+    assert text.count("### `Objective`") == text.count("### `Figure`") == 1
+
+
+def test_a_function_and_a_class_are_written_with_their_types() -> None:
+    module = importlib.import_module("uegr.statistics")
+    figure = api_page.entry(module, "Figure")
+    assert "class Figure:\n    value: float\n    low: float\n    high: float\n    n: int\n" in figure
+    assert "- `to_json()`: The figure as JSON values" in figure
+    assert "```text\nfinite(value: float) -> float | None\n```" in api_page.entry(module, "finite")
+    assert api_page.split_arguments("a: dict[str, int], *, b: str='x, y'") == [
+        "a: dict[str, int]",
+        "*",
+        "b: str='x, y'",
+    ]
 
 
 RECORD = {
@@ -64,17 +76,17 @@ RECORD = {
 }
 
 
-def test_measured_costs_are_shown_and_others_are_not_measured(generate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generate, "measured", lambda: RECORD)
-    pages = generate.pages()
+def test_measured_costs_are_shown_and_others_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method_pages, "measured", lambda: RECORD)
+    pages = method_pages.pages()
     assert "| 3f 3b | 2.97x | 1.50x |" in pages["uegr.md"]
     assert "| 3f 3b | not measured | not measured |" in pages["rat.md"]
     assert "24 rounds" in pages["uegr.md"]
     assert re.search(r"\[`uegr`\].*\| 3f 3b \| 2\.97x \|", pages["README.md"])
 
 
-def test_markdown_reads_plain_text_as_it_is(generate: Any) -> None:
-    assert generate.escaped("||a - b*|| `x | y` s~ _i t_i") == r"\|\|a - b\*\|\| `x \| y` s\~ \_i t_i"
+def test_markdown_reads_plain_text_as_it_is() -> None:
+    assert method_pages.escaped("||a - b*|| `x | y` s~ _i t_i") == r"\|\|a - b\*\|\| `x \| y` s\~ \_i t_i"
 
 
 def test_the_list_of_methods_has_source_passes_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
