@@ -38,12 +38,12 @@ def index(entries: list[dict[str, Any]], record: dict[str, Any]) -> str:
     parts = [
         NOTE,
         "# Methods",
-        "One argument chooses among them: `method=methods.uegr()` in Python, `uegr train --method uegr --dataset "
-        "snippets` on the command line. A method of your own needs no change here: [own_method.md](../own_method.md).",
+        "Choose one with `method=methods.uegr()` in Python, or `uegr train --method uegr --dataset snippets` on the "
+        "command line. [own_method.md](../own_method.md) shows how to write your own method.",
         table(["name", "what it does", "passes", "cost", "source"], rows),
-        "Passes over the batch, forward (f) and backward (b), are those of the default options; "
-        "[a test](../../tests/methods/test_contract.py) counts what each method declares. Cost is the time of a "
-        f"training step, with vanilla's as 1. {conditions(record)}",
+        "Passes over the batch, forward (f) and backward (b), are those of the default options; each method declares "
+        "them, and [a test](../../tests/methods/test_contract.py) counts them. Cost is the time of a training step, "
+        f"relative to vanilla. {conditions(record)}",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -97,14 +97,14 @@ def escaped(text: str) -> str:
 
 
 def options(name: str, factory: Any) -> str:
-    """The keyword arguments, and how to say one."""
+    """The keyword arguments, and how to set one."""
     parameters = inspect.signature(factory).parameters
     rows = [[f"`{key}`", kind(one.annotation), code(one.default)] for key, one in parameters.items()]
     key, first = next(iter(parameters.items()))
-    said = first.default if first.default is not None else 0.1
+    value = first.default if first.default is not None else 0.1
     return (
-        table(["option", "type", "default"], rows) + f"\n\n`methods.{name}({key}={said!r})` in Python, "
-        f"`uegr train --method {name} --dataset snippets --set method.{key}={said}` on the command line."
+        table(["option", "type", "default"], rows) + f"\n\n`methods.{name}({key}={value!r})` in Python, "
+        f"`uegr train --method {name} --dataset snippets --set method.{key}={value}` on the command line."
     )
 
 
@@ -120,7 +120,7 @@ def kind(annotation: Any) -> str:
 
 
 def sequence(parts: tuple[Any, ...]) -> str:
-    """A tuple of one type: of any length, or of so many."""
+    """A tuple of one type: of any length, or of a fixed length."""
     count = "" if parts[-1] is Ellipsis else f"{len(parts)} "
     return f"tuple of {count}{kind(parts[0])}"
 
@@ -131,13 +131,13 @@ def code(value: Any) -> str:
 
 
 def cost(entry: dict[str, Any], record: dict[str, Any]) -> str:
-    """Passes, and what was measured of them."""
+    """Passes, and their measured time and memory."""
     memory = record.get("step_memory", {}).get(entry["name"])
     row = [passes(entry), times(entry["cost"]), times(memory)]
     return (
         table(["passes", "time of a step", "memory that a step allocates"], [row])
-        + "\n\nPasses over the batch are forward (f) and backward (b), with the default options; time and memory are "
-        f"multiples of vanilla's. {conditions(record)}"
+        + "\n\nPasses over the batch are forward (f) and backward (b), with the default options. Time and memory are "
+        f"relative to vanilla. {conditions(record)}"
     )
 
 
@@ -148,7 +148,7 @@ def conditions(record: dict[str, Any]) -> str:
     threads = "one thread" if record["threads"] == 1 else f"{record['threads']} threads"
     return (
         f"Measured on `minilm` with batches of {record['batch']} `snippets` and {threads} of a CPU, the median of "
-        f"at least {record['rounds']} rounds in turn with vanilla: `python benchmarks/perf/step_cost.py --record`."
+        f"at least {record['rounds']} rounds, alternating with vanilla: `python benchmarks/perf/step_cost.py --record`."
     )
 
 
