@@ -159,11 +159,21 @@ def test_the_index_names_functions_that_exist() -> None:
 @every_page
 def test_python_compiles_and_imports_what_is_there(page: Path) -> None:
     for block in read(page).python:
-        for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "uegr":
-                home = importlib.import_module(node.module or "")
-                for alias in node.names:
-                    assert hasattr(home, alias.name) or importlib.import_module(f"{node.module}.{alias.name}")
+        check_imports(block)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").rglob("*.py")), ids=lambda script: script.name)
+def test_the_scripts_of_the_measurements_import_what_is_there(script: Path) -> None:
+    check_imports(script.read_text(encoding="utf-8"))
+
+
+def check_imports(code: str) -> None:
+    """Every name that the code imports from uegr, also inside functions, exists."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("uegr", "tests"):
+            home = importlib.import_module(node.module or "")
+            for alias in node.names:
+                assert hasattr(home, alias.name) or importlib.import_module(f"{node.module}.{alias.name}")
 
 
 def scripts(page: Path) -> list[tuple[str, str]]:

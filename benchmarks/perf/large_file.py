@@ -1,13 +1,13 @@
-"""What a training on a file of millions of rows holds in memory: `uegr train` on a csv made up here, as one JSON line.
+"""The memory of a training on a file of millions of rows: `uegr train` on a synthetic csv, as one JSON line.
 
     python benchmarks/perf/large_file.py                        5,000,000 rows, textcnn, 200 steps
-    python benchmarks/perf/large_file.py --rows 200000          a shorter look
+    python benchmarks/perf/large_file.py --rows 200000          a shorter run
     python benchmarks/perf/large_file.py --model minilm-l3      another model
 
-`held_mib` is the most that the process holds beyond what the imports took, in anonymous pages: a mapped file can be
-dropped by the system at any time and does not count. What a vocabulary counts does: of a file with a new word in every
-row, it holds them all. Two thousand rows are held out for validation. Everything is written into a temporary folder,
-twice the file's size and more; `--folder` says where.
+`held_mib` is the peak memory of the process minus that of the imports, in anonymous pages: the system can drop a mapped
+file at any time, so it does not count. The words that a vocabulary counts do: of a file with a new word in every row, it
+holds them all. Two thousand rows are held out for validation. Everything is written into a temporary folder, more than
+twice the size of the file; `--folder` sets its place.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def command(file: Path, folder: Path, options: argparse.Namespace) -> list[str]:
 
 
 def written(path: Path, rows: int) -> Path:
-    """A csv of texts of 4 to 10 words out of two thousand, in two classes by turns."""
+    """A csv of texts of 4 to 10 words from a list of two thousand, in two alternating classes."""
     draw, words = random.Random(0), [f"word{number}" for number in range(2000)]
     with path.open("w", encoding="utf-8") as out:
         out.write("text,label\n")

@@ -4,11 +4,11 @@
     python benchmarks/perf/model_speed.py --json     one JSON line
     python benchmarks/perf/model_speed.py bilstm     one of the two
 
-The minimal loop is what one writes in ten minutes: torch's own bidirectional LSTM or three convolutions over padded
-batches that lie ready, no masks, no clipping, no schedule, no log. RobustTrainer runs whole: its data loader and
-collator, clipping, schedule, callbacks, and models that ignore padding exactly. The two take turns; times are CPU
-seconds, which depend little on what else the machine does; a share is the median over rounds of the loop's time divided
-by the trainer's in the same round.
+The minimal loop is what one writes in ten minutes: torch's own bidirectional LSTM or three convolutions over prepared
+padded batches, without masks, clipping, schedule or log. RobustTrainer runs in full: its data loader and collator,
+clipping, schedule, callbacks, and models that ignore padding exactly. The two alternate. Times are CPU seconds, which
+depend little on other work on the machine. A share is the median over rounds of the loop's time divided by the trainer's
+in the same round.
 """
 
 import argparse

@@ -1,13 +1,13 @@
 """How long `uegr report` takes over 1,000 result folders, and how long the page takes to open in Chromium.
 
-    python benchmarks/perf/report_speed.py            a line each; exit code 1 beyond 20 s to build or 3 s to open
+    python benchmarks/perf/report_speed.py            one line each; exit code 1 if it takes more than 20 s to build or 3 s to open
     python benchmarks/perf/report_speed.py --json     one JSON line
     python benchmarks/perf/report_speed.py --runs 100
 
-The folders are made up (tests/report/synthetic_runs.py), each with every measurement that there is: methods, data sets,
+The folders are synthetic (tests/report/synthetic_runs.py), each with every kind of measurement: methods, data sets,
 models and a varied option over five seeds. `build` is from the folders to the written page, in one process that has
 imported everything. `open` is the median of three, from the request to the load event and the first drawing, by the
-browser's own clock; the browser is running already.
+browser's own clock; the browser is already running.
 """
 
 import argparse

@@ -4,10 +4,10 @@
     UEGR_DATA=... python benchmarks/perf/second_start.py --paper-split    40,000 reviews to train on, not 22,500
     python benchmarks/perf/second_start.py --dataset snippets             another data set
 
-The first start fills the caches, compiled modules among them, and is thrown away. Then, in turns, each in a fresh
-interpreter: `uegr train` until its first training step is called; nothing but the imports that any training with
-transformers' Trainer needs; the same with Python's collector off, which is the least they can take; and the import of
-torch alone. Medians, as one JSON line.
+The first start fills the caches, including compiled modules, and does not count. Then, alternating, each in a fresh
+interpreter: `uegr train` until its first training step; only the imports that any training with transformers' Trainer
+needs; the same with Python's garbage collector off, which is the minimum; and the import of torch alone. The output is the
+medians, as one JSON line.
 """
 
 import argparse

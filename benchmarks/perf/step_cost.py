@@ -1,17 +1,17 @@
-"""What a training step costs, as a ratio to vanilla's: every contender interleaved with vanilla in one process.
+"""The cost of a training step relative to vanilla: every contender alternates with vanilla in one process.
 
     python benchmarks/perf/step_cost.py            a table: trainer, fgm, rat, rat_released, uegr
-    python benchmarks/perf/step_cost.py --all      every method of the table too
+    python benchmarks/perf/step_cost.py --all      also every other method of the table
     python benchmarks/perf/step_cost.py --json     one JSON line
     python benchmarks/perf/step_cost.py uegr rat   some contenders only
 
-The embedded encoder (`minilm`), batches of 16 `snippets` in their natural lengths, one torch thread unless said
-otherwise. A step is what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are
-medians over rounds of a contender's time divided by vanilla's in the same round; `limits` is what the declared
-passes cost by arithmetic, plus the gradient edits and the method's declared extra, which is measured apart: the same
-operations on all weights, without any pass. Peak memory is the largest sum of
-live tensors in a step, weights and optimizer state included, from torch's memory profiler, so that it does not depend
-on the allocator's mood; `step_memory` is the part that a step allocates: gradients, activations, what else it needs.
+The default encoder (`minilm`), batches of 16 `snippets` with their natural lengths, by default one torch thread. A step is
+what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are medians over rounds of a
+contender's time divided by vanilla's in the same round. `limits` is the computed cost of the declared passes, plus the
+gradient edits and the method's declared extra, which is measured separately: the same operations on all weights, without any
+pass. Peak memory is the largest sum of live tensors in a step, including weights and optimizer state, from torch's memory
+profiler, so that it does not depend on the allocator; `step_memory` is the part that a step allocates: gradients,
+activations and everything else it needs.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What methods do to all weights beside their passes, without any pass: step_cost.py times these apart."""
+"""What methods do to all weights besides their passes, without any pass: step_cost.py times these separately."""
 
 from collections.abc import Callable
 from typing import Any
