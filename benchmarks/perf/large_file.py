@@ -4,10 +4,10 @@
     python benchmarks/perf/large_file.py --rows 200000          a shorter run
     python benchmarks/perf/large_file.py --model minilm-l3      another model
 
-`held_mib` is the peak memory of the process minus that of the imports, in anonymous pages: the system can drop a mapped
-file at any time, so it does not count. The words that a vocabulary counts do: of a file with a new word in every row, it
-holds them all. Two thousand rows are held out for validation. Everything is written into a temporary folder, more than
-twice the size of the file; `--folder` sets its place.
+`held_mib` is the peak memory of the process minus that of the imports, in anonymous pages: the system can drop a
+mapped file at any time, so it does not count. The words that a vocabulary counts do: of a file with a new word in
+every row, it holds them all. Two thousand rows are held out for validation. Everything is written into a temporary
+folder, more than twice the size of the file; `--folder` sets its place.
 """
 
 import argparse

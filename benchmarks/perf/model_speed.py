@@ -7,8 +7,8 @@
 The minimal loop is what one writes in ten minutes: torch's own bidirectional LSTM or three convolutions over prepared
 padded batches, without masks, clipping, schedule or log. RobustTrainer runs in full: its data loader and collator,
 clipping, schedule, callbacks, and models that ignore padding exactly. The two alternate. Times are CPU seconds, which
-depend little on other work on the machine. A share is the median over rounds of the loop's time divided by the trainer's
-in the same round.
+depend little on other work on the machine. A share is the median over rounds of the loop's time divided by the
+trainer's in the same round.
 """
 
 import argparse

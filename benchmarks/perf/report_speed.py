@@ -1,6 +1,6 @@
 """How long `uegr report` takes over 1,000 result folders, and how long the page takes to open in Chromium.
 
-    python benchmarks/perf/report_speed.py            one line each; exit code 1 if it takes more than 20 s to build or 3 s to open
+    python benchmarks/perf/report_speed.py            one line each; exit code 1 above 20 s to build or 3 s to open
     python benchmarks/perf/report_speed.py --json     one JSON line
     python benchmarks/perf/report_speed.py --runs 100
 

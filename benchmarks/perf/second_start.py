@@ -6,8 +6,8 @@
 
 The first start fills the caches, including compiled modules, and does not count. Then, alternating, each in a fresh
 interpreter: `uegr train` until its first training step; only the imports that any training with transformers' Trainer
-needs; the same with Python's garbage collector off, which is the minimum; and the import of torch alone. The output is the
-medians, as one JSON line.
+needs; the same with Python's garbage collector off, which is the minimum; and the import of torch alone. The output is
+the medians, as one JSON line.
 """
 
 import argparse

@@ -5,13 +5,13 @@
     python benchmarks/perf/step_cost.py --json     one JSON line
     python benchmarks/perf/step_cost.py uegr rat   some contenders only
 
-The default encoder (`minilm`), batches of 16 `snippets` with their natural lengths, by default one torch thread. A step is
-what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are medians over rounds of a
-contender's time divided by vanilla's in the same round. `limits` is the computed cost of the declared passes, plus the
-gradient edits and the method's declared extra, which is measured separately: the same operations on all weights, without any
-pass. Peak memory is the largest sum of live tensors in a step, including weights and optimizer state, from torch's memory
-profiler, so that it does not depend on the allocator; `step_memory` is the part that a step allocates: gradients,
-activations and everything else it needs.
+The default encoder (`minilm`), batches of 16 `snippets` with their natural lengths, by default one torch thread. A
+step is what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are medians over
+rounds of a contender's time divided by vanilla's in the same round. `limits` is the computed cost of the declared
+passes, plus the gradient edits and the method's declared extra, which is measured separately: the same operations on
+all weights, without any pass. Peak memory is the largest sum of live tensors in a step, including weights and
+optimizer state, from torch's memory profiler, so that it does not depend on the allocator; `step_memory` is the part
+that a step allocates: gradients, activations and everything else it needs.
 """
 
 import argparse
