@@ -13,6 +13,7 @@ import method_pages
 import pytest
 
 from tests.doc_pages import ROOT, anchors, every_page, links, read, written
+from tests.test_imports import BASE, MAY_KNOW
 from uegr.cli import listings
 from uegr.methods import METHODS
 from uegr.methods import entries as method_entries
@@ -154,6 +155,19 @@ def test_the_index_names_functions_that_exist() -> None:
         value: Any = importlib.import_module(target.split("src/")[1].removesuffix(".py").replace("/", "."))
         for attribute in attributes:
             value = getattr(value, attribute)
+
+
+def test_the_table_of_rooms_has_the_rules_of_imports() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([\w, ]*) ?\|$", text, re.MULTILINE))
+    told = {room: set(re.findall(r"\w+", rest)) for room, rest in rows.items()}
+    everything = {room for room, rest in told.items() if rest == {"everything"}}
+    assert everything == {"cli", "testing"}
+    assert {room: told[room] for room in told.keys() - everything} == {
+        room: known - BASE
+        for room, known in MAY_KNOW.items()
+        if (ROOT / "src/uegr" / room).is_dir() and room != "statistics"
+    }
 
 
 @every_page

@@ -89,7 +89,7 @@ class FinishedTask:
         return probabilities(self.model, self.tokenizer, texts, max_length=self.max_length, **options)
 
     def predict(self, texts: Sequence[Text], **options: Any) -> list[Prediction]:
-        """What the model says of texts or pairs of texts, in their order."""
+        """One prediction for each text, or pair of texts, in their order."""
         found = self.probabilities(list(texts), **options) if texts else []
         if self.labels is None:
             return [Prediction(None, {}, float(row[0])) for row in found]
@@ -100,7 +100,7 @@ class FinishedTask:
 
 
 class FinishedRun:
-    """A run's folder. The result is read at once, model and tokenizer when they are first asked for."""
+    """A run's `folder`, its `result`, its `config` and its `tasks` by name; model and tokenizer load on first use."""
 
     def __init__(self, place: Path) -> None:
         self.folder = place
@@ -111,15 +111,18 @@ class FinishedRun:
 
     @cached_property
     def loaded(self) -> Loaded:
+        """Model and tokenizer as `uegr.models.load` gives them."""
         remote = self.config.model.trust_remote_code
         return models.load(str(self.folder), trust_remote_code=remote, whole=True)
 
     @property
     def model(self) -> Any:
+        """The trained model, with the heads of all tasks."""
         return self.loaded.model
 
     @property
     def tokenizer(self) -> Any:
+        """The tokenizer that was trained with."""
         return self.loaded.tokenizer
 
     def task(self, name: str | None = None) -> FinishedTask:
@@ -127,7 +130,7 @@ class FinishedRun:
         return self.tasks[self.result.task_named(name)]
 
     def predict(self, texts: Sequence[Text], *, task: str | None = None) -> list[Prediction]:
-        """What the run says of texts, or of pairs of texts, in their order."""
+        """One prediction for each text, or pair of texts, in their order."""
         if isinstance(texts, str):
             raise InputError("expected a list of texts, got one text; put it into a list")
         return self.task(task).predict(texts)
