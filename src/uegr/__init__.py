@@ -5,7 +5,7 @@
     trainer.train()
     open_run("runs/first").predict(["a fine film"])
 
-Everything is imported on first use, so that `import uegr` and `uegr --help` do not load torch.
+Everything is imported on first use, so that `import uegr` and the help of the command line do not load torch.
 """
 
 from importlib import import_module
