@@ -25,7 +25,7 @@ def test_every_set_that_was_asked_for_has_a_card():
 def test_a_card_is_short_and_reads(name):
     text = (files("uegr.data") / "cards" / f"{name}.yaml").read_text("utf-8")
     assert len(text.splitlines()) <= 25
-    assert card(name).task in ("classification", "regression")
+    assert card(name).kind in ("classification", "regression")
     assert all(size > 0 for size in card(name).splits.values())
 
 

@@ -70,7 +70,7 @@ def test_wrong_encodings(text, garbled):
 
 def sized(name, **splits):
     known = card(name)
-    return Data(name, known.task, known.label_names, (), splits, known)
+    return Data(name, known.kind, known.label_names, (), splits, known)
 
 
 def test_sizes_against_the_official_ones():

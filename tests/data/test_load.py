@@ -50,7 +50,7 @@ def test_the_order_of_the_labels_does_not_depend_on_the_order_of_the_rows(folder
 def test_splits_of_a_folder(folder):
     data = load(folder(train=["a,x", "b,y"], dev=["c,x"], test=["d,y"]))
     assert list(data.splits) == ["train", "validation", "test"]
-    assert (data.name, data.task, data.metrics, data.validation) == (
+    assert (data.name, data.kind, data.metrics, data.validation) == (
         "mine",
         "classification",
         ("accuracy",),
@@ -92,7 +92,7 @@ def test_an_unlabelled_test_split_stays_unlabelled_beside_a_labelled_training_sp
 def test_fractions_become_numbers_or_names_when_asked(folder):
     place = folder(train=["a,1", "b,0.5", "c,-2e-1"])
     data = load(place, kind="regression")
-    assert (data.task, data.labels, data.metrics) == ("regression", None, ("pearson", "spearman"))
+    assert (data.kind, data.labels, data.metrics) == ("regression", None, ("pearson", "spearman"))
     assert data.splits["train"]["label"][:] == [1.0, 0.5, -0.2]
     assert load(place, kind="classification").labels == ("-2e-1", "0.5", "1")
     with pytest.raises(InputError, match=r"line 3: expected a finite number as label, got 'inf'"):

@@ -115,7 +115,7 @@ def test_columns_are_detected_by_name_or_said(write):
 def test_label_free_files_are_unlabelled(write):
     path = write("x.csv", "text\nfirst\nsecond\n")
     data = load(path)
-    assert (data.task, data.labels, data.splits["train"].column_names) == ("unlabelled", None, ["text"])
+    assert (data.kind, data.labels, data.splits["train"].column_names) == ("unlabelled", None, ["text"])
     with pytest.raises(InputError, match=r"x\.csv has no label column; name it with label_column"):
         load(path, labelled=True)
     labelled = write("y.csv", "text,label\nfirst,\nsecond,1\n")

@@ -60,7 +60,7 @@ def test_labels_far_from_zero_are_learnt(tmp_path: Path) -> None:
 def test_a_head_without_a_bias_warns_of_labels_far_from_zero(number: float, warned: bool) -> None:
     model, _ = tiny("gpt2", num_labels=1)
     labels = Dataset.from_dict({"label": [number - 1, number + 1]})
-    data: Any = SimpleNamespace(task="regression", splits={"train": labels})
+    data: Any = SimpleNamespace(kind="regression", splits={"train": labels})
     loaded: Any = Loaded(model, None, "gpt2", None, frozenset(model.state_dict()))  # type: ignore[arg-type]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

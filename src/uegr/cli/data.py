@@ -61,7 +61,7 @@ def origin(card: "Card") -> str:
 
 def summary(card: "Card") -> dict[str, Any]:
     """A card as JSON, with where its rows would come from."""
-    return {**card.model_dump(mode="json", exclude={"where"}), "kind": card.task, "from": origin(card)}
+    return {**card.model_dump(mode="json", exclude={"where"}), "kind": card.kind, "from": origin(card)}
 
 
 @app.command()

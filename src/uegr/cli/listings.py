@@ -47,7 +47,7 @@ def datasets() -> list[dict[str, Any]]:
 
     keys = ("name", "title", "language", "licence")
     return [
-        {key: getattr(card, key) for key in keys} | {"kind": card.task, "splits": dict(card.splits)}
+        {key: getattr(card, key) for key in keys} | {"kind": card.kind, "splits": dict(card.splits)}
         for card in cards().values()
     ]
 

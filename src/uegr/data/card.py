@@ -106,7 +106,7 @@ class Card(Strict):
         return self
 
     @property
-    def task(self) -> Literal["classification", "regression"]:
+    def kind(self) -> Literal["classification", "regression"]:
         return "regression" if self.labels == "regression" else "classification"
 
     @property

@@ -69,7 +69,7 @@ def check(data: Data, max_words: int = 512, noise: bool = True) -> Report:
     findings: list[Finding] = []
     for name, dataset in data.splits.items():
         findings += texts_of(name, facts[name], max_words) + labels_of(name, facts[name], data)
-        if noise and data.task == "classification" and "label" in dataset.column_names:
+        if noise and data.kind == "classification" and "label" in dataset.column_names:
             findings += noise_of(name, dataset, data.labels or ())
     findings += leaks_of(facts)
     return Report(data.name, sizes(data), tuple(findings))

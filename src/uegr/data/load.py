@@ -28,7 +28,7 @@ class Data:
     """Splits of rows with the columns `text`, `pair` if there are pairs, and `label` if there are labels."""
 
     name: str
-    task: Literal["classification", "regression", "unlabelled"]
+    kind: Literal["classification", "regression", "unlabelled"]
     labels: tuple[str, ...] | None  # the index is the label id
     metrics: tuple[str, ...]
     splits: "dict[str, Dataset]" = field(repr=False)
@@ -76,7 +76,7 @@ def load(
     labelling = labelling_of(found, labels, kind)
     data = Data(
         name=found.name,
-        task=labelling.kind,
+        kind=labelling.kind,
         labels=labelling.names,
         metrics=found.card.metrics if found.card else default_metrics(labelling),
         splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},

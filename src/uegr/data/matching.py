@@ -54,7 +54,7 @@ def matched(
     """
     if (labels is None) != (data.labels is None):
         raise InputError(
-            f"{data.name} is a {data.task} and the model's task is not; measure it on data of its own kind"
+            f"{data.name} is a {data.kind} and the model's task is not; measure it on data of its own kind"
         )
     if labels is None:
         return None

@@ -29,7 +29,7 @@ def example_rows(data: Data, rows: int) -> list[dict[str, Any]]:
         {
             "name": data.name,
             "split": split,
-            "task": data.task,
+            "kind": data.kind,
             "rows": len(dataset),
             "balance": balance(dataset, data.labels),
             "examples": [named(row, data) for row in dataset.select(range(min(rows, len(dataset))))],

@@ -23,7 +23,7 @@ def check(prepared: Prepared) -> None:
             raise InputError("expected an attack beside the settings of augment, got none; add --augment pwws")
         return
     for data in prepared.sets.values():
-        if data.task == "regression":
+        if data.kind == "regression":
             raise InputError(f"--augment flips labels, got the regression {data.name}; leave it out")
     surface(config)
 

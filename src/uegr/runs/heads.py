@@ -141,7 +141,7 @@ def task_of(data: Data) -> Any:
 
 def load_one(config: RunConfig, data: Data) -> Loaded:
     """The classifier with a head for the data's labels; without pretraining, over the training split's vocabulary."""
-    options, regression = config.model, data.task == "regression"
+    options, regression = config.model, data.kind == "regression"
     head: dict[str, Any] = {
         "labels": None if regression else data.labels,
         "num_labels": 1 if regression else None,
@@ -171,7 +171,7 @@ def from_scratch(config: RunConfig, name: str, data: Data, head: dict[str, Any])
 
 def scaled(loaded: Loaded, data: Data) -> Loaded:
     """The model; the fresh head of a regression starts at the scale of its labels."""
-    if data.task == "regression":
+    if data.kind == "regression":
         from uegr.models.regression import begin
 
         labels = scale(data)
