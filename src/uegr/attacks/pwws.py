@@ -13,7 +13,7 @@ have substitutes are made unknown; named entities are not replaced by other name
 no filter by part of speech beyond the surface's own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -47,17 +47,12 @@ class PWWS:
 
 def ren(target: Target, surface: Surface, unknown: str) -> Search:
     """Choose each word's substitute on the original, then replace in the order of H until the label flips."""
-    substitutes = replaceable(target.words, surface)
-    if not substitutes:
+    best = yield from ranked(target, surface, unknown, target.falls)
+    if not best:
         return None
-    saliency = yield from unknown_falls(target, substitutes, unknown)
-    swaps = list(single_swaps(substitutes))
-    falls = target.falls((yield from ask(target.of(target.words.swapped(*swap)) for swap in swaps)))
-    best = {position: choice(position, swaps, falls) for position in substitutes}
-    weight = {position: np.exp(saliency[position]) * best[position][1] for position in substitutes}
     words, scores = target.words, target.scores
-    for position in sorted(substitutes, key=lambda position: -weight[position]):
-        words = words.swapped(position, best[position][0])
+    for position, substitute in best.items():
+        words = words.swapped(position, substitute)
         scores = (yield Queries([target.of(words)]))[0]
         if target.flipped(scores):
             break
@@ -66,16 +61,11 @@ def ren(target: Target, surface: Surface, unknown: str) -> Search:
 
 def greedy(target: Target, surface: Surface, unknown: str) -> Search:
     """Order the words once; then take each word's best substitute on the current text, if it lowers P(y)."""
-    substitutes = replaceable(target.words, surface)
-    if not substitutes:
+    best = yield from ranked(target, surface, unknown, lambda scores: 1 - scores[:, target.label])
+    if not best:
         return None
-    saliency = yield from unknown_falls(target, substitutes, unknown)
-    swaps = list(single_swaps(substitutes))
-    scores = yield from ask(target.of(target.words.swapped(*swap)) for swap in swaps)
-    best = {position: choice(position, swaps, 1 - scores[:, target.label]) for position in substitutes}
-    weight = {position: np.exp(saliency[position]) * best[position][1] for position in substitutes}
-    words, current = target.words, target.scores
-    for position in sorted(substitutes, key=lambda position: -weight[position]):
+    substitutes, words, current = replaceable(target.words, surface), target.words, target.scores
+    for position in best:
         others = substitutes[position]
         rows = yield from ask(target.of(words.swapped(position, other)) for other in others)
         lowest = int(rows[:, target.label].argmin())
@@ -84,6 +74,22 @@ def greedy(target: Target, surface: Surface, unknown: str) -> Search:
         if target.flipped(current):
             break
     return Attempt(words.text, current)
+
+
+def ranked(target: Target, surface: Surface, unknown: str, worth: Callable[[Scores], Scores]) -> Any:
+    """The best substitute of each position on the original, by position, in the order of H.
+
+    `worth` is the value of each substitute, from its scores (n, classes).
+    """
+    substitutes = replaceable(target.words, surface)
+    if not substitutes:
+        return {}
+    saliency = yield from unknown_falls(target, substitutes, unknown)
+    swaps = list(single_swaps(substitutes))
+    values = worth((yield from ask(target.of(target.words.swapped(*swap)) for swap in swaps)))
+    best = {position: choice(position, swaps, values) for position in substitutes}
+    order = sorted(substitutes, key=lambda position: -np.exp(saliency[position]) * best[position][1])
+    return {position: best[position][0] for position in order}
 
 
 def unknown_falls(target: Target, positions: Mapping[int, Any], unknown: str) -> Any:

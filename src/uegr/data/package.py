@@ -32,7 +32,7 @@ def read(archive: Path, card: Card, member: Member) -> Iterator[Row]:
     text_at, label_at = member.columns.index(card.columns.text), member.columns.index(card.columns.label)
     with tarfile.open(archive) as bundle:
         stream = bundle.extractfile(member.file)
-        assert stream is not None, f"{member.file} is no regular file"
+        assert stream is not None, f"{member.file} is not a regular file"
         lines = io.TextIOWrapper(stream, encoding=member.encoding, newline="\n")
         for place, line in enumerate(lines, 1):
             fields = line.rstrip("\r\n").split("\t", len(member.columns) - 1)

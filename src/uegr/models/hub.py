@@ -23,7 +23,7 @@ def hub(name: str, card: Card | None) -> Place:
     try:
         HfApi().model_info(name, timeout=5)
         return Place(name, False, card)
-    except Exception as error:  # whatever the network stack raises means the same: not to be had from the hub now
+    except Exception as error:  # any exception of the network stack means: not available from the hub now
         if isinstance(kept(name, try_to_load_from_cache), str):
             return Place(name, True, card)
         raise InputError(unknown(name, card, error)) from error

@@ -152,7 +152,7 @@ def batches(
     """Row numbers and the padded batch of these rows on the model's device, longest first (or in their order).
 
     Every row comes once. `batch_size` bounds the rows of a batch, `tokens` its rows times its longest row.
-    `progress` hears of a batch when the next one is asked for: by then the caller has worked on it.
+    `progress` is called for a batch when the next one is asked for: then the caller has finished it.
     """
     if batch_size < 1:
         raise InputError(f"expected batch_size >= 1, got {batch_size}")
