@@ -87,6 +87,7 @@ class Calibration(Part):
     brier: Measured
     reliability: list[Bin]
     bins: int
+    temperature: float = 1.0  # that the logits were divided by; of every calibration error in the evaluation
 
 
 class Landscape(Part):

@@ -12,6 +12,7 @@ from tests.benchmark.tiny_grid import run
 from uegr.benchmark.grid import SCALES, Grid, read_grid
 from uegr.benchmark.plan import Cell, cells_of, printed_by_name
 from uegr.cli.demo import METHODS, demo_config
+from uegr.data import evaluation_sets
 from uegr.packages import cache_folder
 from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
@@ -88,6 +89,14 @@ def test_quick_is_the_demo() -> None:
     cells = cells_of(read_grid(FOLDER / "quick.yaml"))
     cells_resolved = [resolved(RunConfig(**cell.config)) for cell in cells]
     assert cells_resolved == [resolved(demo_config(method)) for method in METHODS]
+
+
+def test_table_3_has_the_calibration_and_the_sets_of_roast() -> None:
+    measure = read_grid(FOLDER / "uegr_table3.yaml", "full").measure
+    assert (measure.calibration.bins, measure.calibration.temperature) == (10, True)
+    for task in ("mnli", "sst2"):
+        kinds = {use.kind for card, use in evaluation_sets(task) if card.name in measure.sets}
+        assert {"shift", "adversarial", "anomaly"} <= kinds
 
 
 @pytest.mark.slow

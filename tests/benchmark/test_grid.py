@@ -41,6 +41,8 @@ MISTAKES = {
     "an unknown label left out": ({"leave_out": [{"method": "vanila"}]}, "no method vanila; did you mean vanilla?"),
     "an unknown baseline": ({"baseline": "vanila"}, "baseline: no method vanila; did you mean vanilla?"),
     "an unknown base": ({"base": {"model": "bert"}}, "base: no model bert; choose one of: minilm"),
+    "an unknown set": ({"measure": {"sets": ["anly"]}}, "data set 'anly'; did you mean anli?"),
+    "an unknown key of calibration": ({"measure": {"calibration": {"bin": 3}}}, "calibration.bin; did you mean bins?"),
     "no path": ({"vary": {"epsilon": [1]}}, "expected section.key, such as method.epsilon, got 'epsilon'"),
     "nothing to vary": ({"vary": {"method.epsilon": 3}}, "expected a list of values, or pairs"),
     "unknown method": ({"methods": ["uger"]}, "unknown method uger; did you mean uegr?"),

@@ -58,6 +58,15 @@ def test_evaluation_sets_of_a_task():
     assert kinds["yelp_sample"] == "shift"
     assert kinds["20newsgroups"] == "anomaly"
     assert "mr" not in kinds
+    assert kinds["imdb"] == "shift"
+
+
+def test_the_sets_of_mnli_have_the_kinds_that_roast_gives_them():
+    kinds = {found.name: use.kind for found, use in evaluation_sets("mnli")}
+    roast = {"shift": "hans_regenerated qnli wnli", "adversarial": "anli advglue_mnli advglue_mnli_mismatched"}
+    roast["anomaly"] = "sst2 20newsgroups qqp"
+    for kind, names_of_kind in roast.items():
+        assert {kinds.get(name) for name in names_of_kind.split()} == {kind}
 
 
 @pytest.mark.parametrize(

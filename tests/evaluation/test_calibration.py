@@ -11,6 +11,7 @@ from sklearn.metrics import auc, brier_score_loss, roc_auc_score, roc_curve
 from uegr.errors import InputError
 from uegr.evaluation import anomaly, brier, calibration, expected_calibration_error, reliability
 from uegr.evaluation.anomaly import aupr, aupr_out, auroc, fpr95
+from uegr.evaluation.calibration import temperature, tempered
 
 
 def of_confidence(values):
@@ -118,3 +119,34 @@ def test_auroc_interval_has_the_width_of_theory():
 def test_no_outliers_are_refused():
     with pytest.raises(InputError, match="confidences inside and outside"):
         anomaly([0.5], [])
+
+
+def test_a_temperature_is_that_of_the_logits_and_fits_by_likelihood():
+    draw = np.random.default_rng(0)
+    logits = draw.normal(size=(4000, 3))
+    true = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    labels = np.array([draw.choice(3, p=row) for row in true])
+    sure = np.exp(4 * logits) / np.exp(4 * logits).sum(1, keepdims=True)  # four times too sure
+    assert tempered(sure, 4.0) == pytest.approx(true, abs=1e-9)
+    found = temperature(sure, labels)
+    assert found == pytest.approx(4, abs=0.3)
+    before, after = (expected_calibration_error(tempered(sure, one), labels).value for one in (1.0, found))
+    assert after < 0.03 < before
+    grid = [-np.log(tempered(sure, one)[np.arange(4000), labels]).mean() for one in np.linspace(1, 8, 200)]
+    best = -np.log(tempered(sure, found)[np.arange(4000), labels]).mean()
+    assert best <= min(grid) + 1e-9
+
+
+def test_a_temperature_changes_no_answer_and_survives_certainty():
+    certain = np.array([[1.0, 0.0], [0.0, 1.0], [0.3, 0.7]])
+    for heat in (0.05, 0.5, 20.0):
+        changed = tempered(certain, heat)
+        assert (changed.argmax(1) == certain.argmax(1)).all()
+        assert changed.sum(1) == pytest.approx(1)
+    assert temperature(certain, [0, 1, 1]) > 0
+
+
+def test_the_calibration_says_its_bins_and_temperature():
+    found = calibration(of_confidence([0.9] * 4), [1, 1, 1, 0], bins=10, temperature=2.0)
+    assert (found.bins, found.temperature) == (10, 2.0)
+    assert found.ece.value == pytest.approx(0)  # at temperature 2, 0.9 is 0.75

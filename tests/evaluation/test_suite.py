@@ -10,7 +10,8 @@ from datasets import Dataset
 from tests.evaluation.subjects import own_labels, some_rows, subject
 from uegr.errors import InputError
 from uegr.evaluation import Figure, Other, Sets, evaluate, perspectives, relative_improvement
-from uegr.models.texts import labels_of, texts_of
+from uegr.evaluation.calibration import expected_calibration_error, temperature, tempered
+from uegr.models.texts import labels_of, probabilities, texts_of
 from uegr.result import Evaluation
 
 
@@ -148,3 +149,31 @@ def test_an_unknown_curve_is_refused_at_once():
     model, tokenizer = subject()
     with pytest.raises(InputError, match="unknown curve 'pgdd'; did you mean pgd"):
         evaluate(model, tokenizer, sets_of(some_rows(2)), curves=["pgdd"])
+
+
+def test_every_own_split_counts_in_the_calibration_perspective():
+    model, tokenizer = subject()
+    first, second = own_labels(model, tokenizer, some_rows(24)), some_rows(20, seed=9)
+    both = Sets("own", {"validation_matched": first, "validation_mismatched": second}, ("accuracy",), ("no", "yes"))
+    found = evaluate(model, tokenizer, both, curves=(), landscape=False)
+    own, other = found.calibration.ece.value, found.other_splits["validation_mismatched"]["ece"].value
+    assert own != other
+    assert found.perspectives["calibration"] == pytest.approx((own + other) / 2)
+
+
+def test_a_temperature_is_fitted_on_validation_rows_and_used_for_every_calibration_error():
+    model, tokenizer = subject()
+    rows, far = some_rows(30), [Other("tweets", some_rows(10, seed=3), (0, 1))]
+    sets = sets_of(rows, shift=far, validation=some_rows(40, seed=5))
+    plain = evaluate(model, tokenizer, sets, curves=(), landscape=False)
+    fitted = evaluate(model, tokenizer, sets, curves=(), landscape=False, bins=10, fit_temperature=True)
+    assert (plain.calibration.bins, plain.calibration.temperature) == (15, 1.0)
+    found = probabilities(model, tokenizer, texts_of(sets.validation))
+    assert fitted.calibration.temperature == pytest.approx(temperature(found, labels_of(sets.validation)))
+    assert fitted.calibration.bins == 10
+    heated = tempered(probabilities(model, tokenizer, texts_of(far[0].rows)), fitted.calibration.temperature)
+    wanted = expected_calibration_error(heated, labels_of(far[0].rows), bins=10).value
+    assert fitted.shift["tweets"]["ece"].value == pytest.approx(wanted)
+    assert fitted.clean == plain.clean
+    with pytest.raises(InputError, match="validation rows to fit a temperature"):
+        evaluate(model, tokenizer, sets_of(rows), curves=(), landscape=False, fit_temperature=True)

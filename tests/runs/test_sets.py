@@ -79,3 +79,11 @@ def test_every_kind_of_set_has_a_bound_of_its_own(rows, expected):
 def test_a_file_is_read_as_numbers_for_a_regression(tmp_path):
     file = write_csv(tmp_path / "prices.csv", [(f"film {number}", str(number % 3)) for number in range(9)])
     assert set(other(str(file), None).rows["label"]) == {0.0, 1.0, 2.0}
+
+
+def test_some_of_the_sets_that_cards_name_can_be_chosen(monkeypatch):
+    known = [card_of(name, {"task": "own", "kind": "shift"}) for name in ("one", "two")]
+    monkeypatch.setattr(sets, "evaluation_sets", lambda task: [(card, card.evaluates[0]) for card in known])
+    monkeypatch.setattr(sets, "load", lambda name, **more: data_of(some_rows(5), name))
+    assert [one.name for one in gathered(data_of(some_rows(6)), shift=None).shift] == ["one", "two"]
+    assert [one.name for one in gathered(data_of(some_rows(6)), shift=None, only=["two"]).shift] == ["two"]

@@ -138,7 +138,8 @@ def measured(work: Work, cell: Cell, name: str, spec: dict[str, Any]) -> None:
     if name == "evaluation":
         from uegr.runs.evaluate import evaluate_run
 
-        evaluate_run(place, datasets=spec["datasets"], figures=spec["figures"], rows=spec["rows"], quiet=True)
+        options = {key: value for key, value in spec.items() if key != "calibration"}
+        evaluate_run(place, **options, **spec["calibration"], quiet=True)
     else:
         attacked(place, name, spec)
 

@@ -107,6 +107,13 @@ class AttackSpec(Strict):
         return self.attack if self.dataset is None else f"{self.attack} on {self.dataset}"
 
 
+class CalibrationSpec(Strict):
+    """How calibration is measured."""
+
+    bins: int = Field(15, ge=2)
+    temperature: bool = False  # fit one on validation rows first
+
+
 class Measure(Strict):
     """What is measured of a trained cell beside the scores of its splits."""
 
@@ -114,6 +121,8 @@ class Measure(Strict):
     figures: tuple[Wanted, ...] = ("fgm", "shift")
     rows: int | None = Field(None, ge=1)
     datasets: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()  # of those that cards name for the task, only these; default: all
+    calibration: CalibrationSpec = CalibrationSpec()
     attacks: tuple[AttackSpec, ...] = ()
 
     @field_validator("figures", mode="before")
@@ -269,6 +278,7 @@ def fields_at(place: list[str]) -> list[str]:
     """The keys that a mapping at this place of a grid may have."""
     known: type[BaseModel] = Grid
     below: dict[str, type[BaseModel]] = {"shared": Shared, "measure": Measure, "search": Search, "attacks": AttackSpec}
+    below["calibration"] = CalibrationSpec
     below |= dict.fromkeys(("methods", "models", "datasets"), Entry) | {"space": Range}
     for part in place:
         known = below.get(part, known)

@@ -55,7 +55,7 @@ def cells_of(grid: Grid) -> list[Cell]:
     check_options(grid)
     check_names(
         models=[entry.name for entry in grid.models],
-        datasets=[entry.name for entry in grid.datasets],
+        datasets=[*(entry.name for entry in grid.datasets), *grid.measure.datasets, *grid.measure.sets],
         attacks={attack.attack: attack.settings for attack in grid.measure.attacks},
     )
     cells: dict[str, Cell] = {}

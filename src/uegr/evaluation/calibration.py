@@ -2,17 +2,20 @@
 
 ECE = sum_b n_b / n |accuracy(b) - confidence(b)|   over 15 equal bins ((b-1)/15, b/15] of the largest probability
 Brier = mean over rows of sum over classes of (p_c - [y = c])^2   (Brier 1950: 0 to 2; sklearn's binary one is half)
+A temperature T divides the logits, p_c^(1/T) / sum: it changes confidences and no answer.
 """
 
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from uegr.errors import InputError
 from uegr.result import Bin, Calibration
 from uegr.statistics.intervals import Figure, bootstrap, mean, proportion
 
 BINS = 15
+TEMPERATURES = (0.05, 20.0)  # between which one is looked for
 
 
 def checked(probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -25,6 +28,35 @@ def checked(probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     if not np.allclose(probabilities.sum(1), 1, atol=1e-4) or probabilities.min(initial=0) < 0:
         raise InputError("expected probabilities that sum to 1 in each row, got others; are these logits?")
     return probabilities, labels
+
+
+def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Probabilities (rows, classes) as if the logits were divided by a temperature.
+
+    >>> tempered(np.array([[0.2, 0.8]]), 0.5).round(3).tolist()
+    [[0.059, 0.941]]
+    """
+    if temperature == 1:
+        return probabilities
+    logits = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny)) / temperature
+    raised = np.exp(logits - logits.max(1, keepdims=True))
+    return np.asarray(raised / raised.sum(1, keepdims=True))
+
+
+def temperature(probabilities: Any, labels: Any) -> float:
+    """The temperature with the smallest negative log-likelihood; fit it on rows that are not measured afterwards.
+
+    >>> round(temperature([[0.1, 0.9]] * 4, [1, 1, 1, 0]), 6)
+    2.0
+    """
+    probabilities, labels = checked(probabilities, labels)
+
+    def loss(logarithm: float) -> float:
+        of_label = tempered(probabilities, float(np.exp(logarithm)))[np.arange(len(labels)), labels]
+        return -float(np.log(np.maximum(of_label, np.finfo(np.float64).tiny)).mean())
+
+    found = minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x))
 
 
 def answers(probabilities: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -91,11 +123,13 @@ def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[Bi
     return points
 
 
-def calibration(probabilities: Any, labels: Any, *, bins: int = BINS) -> Calibration:
-    """ECE, Brier score and reliability curve."""
+def calibration(probabilities: Any, labels: Any, *, bins: int = BINS, temperature: float = 1.0) -> Calibration:
+    """ECE, Brier score and reliability curve, after a temperature."""
+    probabilities = tempered(np.asarray(probabilities, dtype=np.float64), temperature)
     return Calibration(
         ece=expected_calibration_error(probabilities, labels, bins=bins),
         brier=brier(probabilities, labels),
         reliability=reliability(probabilities, labels, bins=bins),
         bins=bins,
+        temperature=temperature,
     )

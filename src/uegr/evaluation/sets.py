@@ -28,6 +28,7 @@ class Sets:
     metrics: tuple[str, ...]
     labels: Sequence[str] | None  # None: a regression
     few: Rows = None  # rows of the main split for what is slow; None: all of them
+    validation: Rows = None  # that a temperature is fitted on
     shift: Sequence[Other] = ()
     adversarial: Sequence[Other] = ()
     anomaly: Mapping[str, Rows] = field(default_factory=dict)  # texts from elsewhere, by name

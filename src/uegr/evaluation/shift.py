@@ -11,7 +11,7 @@ import numpy as np
 from torch import nn
 
 from uegr.errors import InputError
-from uegr.evaluation.calibration import calibration_error
+from uegr.evaluation.calibration import BINS, calibration_error, tempered
 from uegr.evaluation.metrics import measure
 from uegr.evaluation.sets import Other
 from uegr.models.texts import Progress, labels_of, probabilities, texts_of
@@ -26,8 +26,10 @@ def shift(
     batch_size: int = 64,
     max_length: int | None = None,
     progress: Progress | None = None,
+    bins: int = BINS,
+    temperature: float = 1.0,
 ) -> dict[str, Figure]:
-    """Accuracy and calibration error on the other data; its own metrics for a regression."""
+    """Accuracy and calibration error, after a temperature, on the other data; its own metrics for a regression."""
     sizes: dict[str, Any] = {"batch_size": batch_size, "max_length": max_length, "progress": progress}
     labels, texts = labels_of(other.rows), texts_of(other.rows)
     if other.meaning is None:
@@ -37,4 +39,5 @@ def shift(
         raise InputError(f"{other.name} has no rows whose label the model knows")
     found = probabilities(model, tokenizer, [texts[row] for row in kept], **sizes)
     right = np.array(other.meaning)[found.argmax(1)] == labels[kept]
-    return {"accuracy": share_of(right), "ece": calibration_error(found.max(1), right)}
+    confidence = tempered(found, temperature).max(1)
+    return {"accuracy": share_of(right), "ece": calibration_error(confidence, right, bins=bins)}

@@ -1,7 +1,8 @@
 """Everything that is measured of one model, as a typed `uegr.result.Evaluation`; each figure with n and an interval.
 
 `perspectives` takes from it the five numbers that table III's average is made of (statistics/improvement.py), as RoAST
-does: the calibration error is the mean over the model's own data and every shifted and adversarial set.
+does: the calibration error is the mean over every split of the model's own data and every shifted and adversarial set.
+RoAST has 10 bins and a temperature (`bins`, `temperature`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from torch import nn
 
 from uegr.errors import InputError, did_you_mean
 from uegr.evaluation.anomaly import anomaly, confidence
-from uegr.evaluation.calibration import calibration
+from uegr.evaluation.calibration import BINS, calibration, expected_calibration_error, temperature, tempered
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import measure
 from uegr.evaluation.perturbation import EPSILONS, Search, Subject, checked_labels, point, surviving
@@ -39,6 +40,8 @@ def evaluate(
     pretrained: nn.Module | None = None,
     curves: Sequence[str] = ("fgm", "pgd"),
     landscape: bool = True,
+    bins: int = BINS,
+    fit_temperature: bool = False,
     batch_size: int = 64,
     max_length: int | None = None,
     seed: int = 0,
@@ -47,17 +50,18 @@ def evaluate(
     """Measure a model on its own held-out rows and on the other sets.
 
     `curves` are attacks on the embedded input; `pretrained` adds the distance from that model. PGD, input gradients
-    and sharpness use `sets.fewer`. `progress(stage, done, total)` is called after each batch.
+    and sharpness use `sets.fewer`. `fit_temperature` divides the logits, before every calibration error, by the
+    temperature that fits `sets.validation`. `progress(stage, done, total)` is called after each batch.
     """
     for attack in curves:
         if attack not in GRIDS:
             raise InputError(f"unknown curve {attack!r}; {did_you_mean(attack, GRIDS)}")
-    work = Work(model, tokenizer, sets, batch_size, max_length, seed, progress)
+    work = Work(model, tokenizer, sets, batch_size, max_length, seed, progress, bins, fit_temperature)
     found = Evaluation(
         data=sets.name,
         split=sets.split,
-        clean=work.scores(sets.split),
-        other_splits={split: work.scores(split) for split in list(sets.splits)[1:]},
+        clean=work.scores(),
+        other_splits={split: work.other_scores(split) for split in list(sets.splits)[1:]},
         calibration=work.calibration(),
         shift=work.shifted(sets.shift),
         adversarial=work.shifted(sets.adversarial),
@@ -83,6 +87,8 @@ class Work:
     max_length: int | None
     seed: int
     stage: Stage | None
+    bins: int
+    fit_temperature: bool
 
     def progress(self, name: str) -> Progress | None:
         stage = self.stage
@@ -99,18 +105,40 @@ class Work:
         """What the model gives for the rows of the main split."""
         return self.probabilities(self.sets.split, self.sets.own)
 
-    def scores(self, split: str) -> Figures:
-        """The task metrics of one split."""
+    @cached_property
+    def temperature(self) -> float:
+        """1, or what fits the validation rows of a classifier."""
+        if not self.fit_temperature or self.sets.labels is None:
+            return 1.0
+        if self.sets.validation is None:
+            raise InputError("expected validation rows to fit a temperature on, got none; use fit_temperature=False")
+        rows = self.sets.validation
+        return temperature(self.probabilities("temperature", rows), labels_of(rows))
+
+    def scores(self) -> Figures:
+        """The task metrics of the main split."""
+        return measure(self.sets.metrics, self.own, labels_of(self.sets.own), self.seed)
+
+    def other_scores(self, split: str) -> Figures:
+        """The task metrics of another split, and a classifier's calibration error."""
         rows = self.sets.splits[split]
-        found = self.own if split == self.sets.split else self.probabilities(split, rows)
-        return measure(self.sets.metrics, found, labels_of(rows), self.seed)
+        found, labels = self.probabilities(split, rows), labels_of(rows)
+        figures = measure(self.sets.metrics, found, labels, self.seed)
+        if self.sets.labels is None:
+            return figures
+        return figures | {"ece": expected_calibration_error(tempered(found, self.temperature), labels, bins=self.bins)}
 
     def calibration(self) -> Calibration | None:
         """Of a classifier, on the main split."""
-        return None if self.sets.labels is None else calibration(self.own, labels_of(self.sets.own))
+        if self.sets.labels is None:
+            return None
+        return calibration(self.own, labels_of(self.sets.own), bins=self.bins, temperature=self.temperature)
 
     def shifted(self, others: Sequence[Other]) -> dict[str, Figures]:
-        return {other.name: shift(self.model, self.tokenizer, other, **self.sizes(other.name)) for other in others}
+        how: dict[str, Any] = {"bins": self.bins, "temperature": self.temperature}
+        return {
+            other.name: shift(self.model, self.tokenizer, other, **self.sizes(other.name), **how) for other in others
+        }
 
     def anomalies(self) -> dict[str, Figures]:
         """How well a classifier tells its own rows from texts from elsewhere."""
@@ -162,7 +190,9 @@ def perspectives(found: Evaluation) -> dict[str, float]:
         "in_distribution": [max(0.0, main(figures)) for figures in (found.clean, *found.other_splits.values())],
         "shift": each(found.shift, "accuracy"),
         "adversarial": each(found.adversarial, "accuracy"),
-        "calibration": each(found.shift, "ece") + each(found.adversarial, "ece"),
+        "calibration": [
+            ece for sets in (found.other_splits, found.shift, found.adversarial) for ece in each(sets, "ece")
+        ],
         "anomaly": each(found.anomaly, "auroc"),
     }
     if found.calibration:

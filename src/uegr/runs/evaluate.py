@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from uegr.data import Data
+from uegr.evaluation.calibration import BINS
+from uegr.evaluation.sets import Sets
 from uegr.evaluation.suite import evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
@@ -24,6 +26,9 @@ def evaluate_run(
     everything: bool = False,
     figures: Sequence[str] = USUAL,
     rows: int | None = None,
+    sets: Sequence[str] = (),
+    bins: int = BINS,
+    temperature: bool = False,
     quiet: bool = False,
     **reading: Any,
 ) -> dict[str, Evaluation]:
@@ -31,7 +36,8 @@ def evaluate_run(
 
     Always the task metrics and calibration; by default accuracy one gradient step away, and the data sets that are its
     shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
-    `reading` says how the files in `datasets` are read, as in `uegr.data.load`.
+    Of the sets that cards name, `sets` chooses some. `bins` are those of the calibration error; `temperature` fits one
+    on validation rows first. `reading` says how the files in `datasets` are read, as in `uegr.data.load`.
     """
     wanted = set(FIGURES if everything else figures)
     run = open_run(place)
@@ -46,7 +52,9 @@ def evaluate_run(
         found = {}
         for name, task in run.tasks.items():
             others = [task.data(source, **reading) for source in datasets]
-            found[name] = evaluated(task, wanted, others, rows, show)
+            chosen = chosen_sets(task, wanted, others, sets, rows, temperature)
+            how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature}
+            found[name] = evaluated(task, chosen, wanted, show, **how)
     folder.update(place, lambda result: with_evaluations(result, found))
     return found
 
@@ -58,18 +66,29 @@ def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:
     return result
 
 
-def evaluated(
-    task: FinishedTask, wanted: set[str], others: Sequence[Data], rows: int | None, show: Stage
-) -> Evaluation:
-    """The figures of one task."""
-    sets = gathered(
+def chosen_sets(
+    task: FinishedTask,
+    wanted: set[str],
+    others: Sequence[Data],
+    only: Sequence[str],
+    rows: int | None,
+    temperature: bool,
+) -> Sets:
+    """The rows that one task is measured on."""
+    return gathered(
         task.held_out(),
         shift=None if "shift" in wanted else (),
         adversarial=None if "adversarial" in wanted else (),
         anomaly=None if "anomaly" in wanted else (),
         also=others,
+        only=only,
+        validation=task.validation_rows() if temperature else None,
         rows=rows,
     )
+
+
+def evaluated(task: FinishedTask, sets: Sets, wanted: set[str], show: Stage, **how: Any) -> Evaluation:
+    """The figures of one task."""
     return evaluate(
         task.model,
         task.tokenizer,
@@ -79,4 +98,5 @@ def evaluated(
         landscape="landscape" in wanted,
         max_length=task.max_length,
         progress=lambda name, done, total: show(f"{task.name}: {name}", done, total),
+        **how,
     )

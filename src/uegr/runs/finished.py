@@ -70,6 +70,13 @@ class FinishedTask:
             data = data_room.holdout(data, self.run.config.dataset.holdout, self.run.config.seed)
         return data
 
+    def validation_rows(self) -> Any:
+        """The rows that chose the epoch: the validation split, or what was held out of the training rows."""
+        data = self.data()
+        if data.validation is None:
+            data = data_room.holdout(data, self.run.config.dataset.holdout, self.run.config.seed)
+        return data.splits[data.validation or "validation"]
+
     def pretrained(self) -> Any:
         """The model that training started from; None for one without pretraining."""
         options = self.run.config.model

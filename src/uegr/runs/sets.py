@@ -23,6 +23,8 @@ def gathered(
     adversarial: Wanted = (),
     anomaly: Wanted = (),
     also: Sequence[str | Data] = (),
+    only: Sequence[str] = (),
+    validation: Any = None,
     rows: int | None = None,
     costly_rows: int | None = 200,
     other_rows: int | None = 3_000,
@@ -31,7 +33,8 @@ def gathered(
 ) -> Sets:
     """The held-out rows of `data`, and other sets: cards, files, folders or `Data`; None takes what the cards name.
 
-    `also` are further sets, measured as a shift. `rows` bounds the rows of each set. `costly_rows` bounds those of PGD,
+    `also` are further sets, measured as a shift; `only` keeps, of those that cards name, some; a temperature is fitted
+    on `validation` rows. `rows` bounds the rows of each set. `costly_rows` bounds those of PGD,
     input gradients and sharpness, `other_rows` those of each shifted or adversarial set, and `outlier_rows` those of
     each set of outliers. They are drawn by the seed, every label in proportion. A set that a card names and that is not
     available here is in `left_out`; a set that is asked for by name must be here.
@@ -51,9 +54,10 @@ def gathered(
         data.metrics,
         data.labels,
         few=pooled(data, splits[:1], bound(rows, costly_rows), seed),
-        shift=[*found(data.name, "shift", shift, labelled, left_out), *map(labelled, also)],
-        adversarial=found(data.name, "adversarial", adversarial, labelled, left_out),
-        anomaly=dict(found(data.name, "anomaly", anomaly, unlabelled, left_out)),
+        validation=validation,
+        shift=[*found(data.name, "shift", shift, labelled, only, left_out), *map(labelled, also)],
+        adversarial=found(data.name, "adversarial", adversarial, labelled, only, left_out),
+        anomaly=dict(found(data.name, "anomaly", anomaly, unlabelled, only, left_out)),
         left_out=left_out,
     )
 
@@ -68,14 +72,19 @@ def bound(*limits: int | None) -> int | None:
 
 
 def found(
-    task: str, kind: str, wanted: Wanted, find: Callable[[str | Data], Found], left_out: dict[str, str]
+    task: str,
+    kind: str,
+    wanted: Wanted,
+    find: Callable[[str | Data], Found],
+    only: Sequence[str],
+    left_out: dict[str, str],
 ) -> list[Found]:
-    """The sets that were asked for; of those that the cards name, the ones that are here."""
+    """The sets that were asked for; of those that the cards name (and that are in `only`), the ones that are here."""
     if wanted is not None:
         return [find(source) for source in wanted]
     here = []
     for card, use in evaluation_sets(task):
-        if use.kind == kind:
+        if use.kind == kind and (not only or card.name in only):
             try:
                 here.append(find(card.name))
             except InputError as error:
