@@ -134,13 +134,14 @@ def test_a_process_that_dies_frees_its_cell_for_one_that_waits(home: Path, tmp_p
 
 DEADLY = """
 import os
-from uegr import Method, Objective
+from uegr.methods import Method, Objective, configured
 
 class Deadly(Objective):
     def losses(self, model, batch):
         os.kill(os.getpid(), 9)
         yield {}
 
+@configured
 def method() -> Method:
     return Method(Deadly(), name="deadly")
 """
@@ -153,7 +154,7 @@ def test_a_worker_that_dies_fails_its_cell_and_the_others_are_done(
     (tmp_path / "deadly_method.py").write_text(DEADLY)
     monkeypatch.chdir(tmp_path)
     file = grid_file(tmp_path, home, methods=["deadly_method:method", "vanilla", "rdrop"])
-    code, out, error = run(file, "--output", "out", "--workers", "2", "--quiet")
+    code, out, error = run(file, "--output", "out", "--workers", "2", "--quiet", "--allow-code")
     assert code == 1
     assert "2 done, 1 failed" in " ".join(out.split())
     assert "its process ended with -9" in error

@@ -91,12 +91,13 @@ def test_what_is_measured_is_added_without_training_and_only_what_changed_is_mea
 
 
 BROKEN = """
-from uegr import Method, Objective
+from uegr.methods import Method, Objective, configured
 
 class Broken(Objective):
     def losses(self, model, batch):
         {body}
 
+@configured
 def method() -> Method:
     return Method(Broken(), name="broken")
 """
@@ -111,7 +112,7 @@ def test_a_failing_cell_is_listed_with_its_error_others_go_on_and_it_is_tried_ag
     monkeypatch.syspath_prepend(str(tmp_path))
     data = [{"name": "empty"}, {"name": str(home / "data"), "label": "films"}]
     file = grid_file(tmp_path, home, methods=["broken_method:method", "vanilla"], datasets=data)
-    code, out, error = run(file, "--output", "out")
+    code, out, error = run(file, "--output", "out", "--allow-code")
     assert code == 1
     assert "1 done, 3 failed" in " ".join(out.split())
     lines = [line for line in error.splitlines() if line.startswith("uegr: failed:")]
@@ -122,7 +123,7 @@ def test_a_failing_cell_is_listed_with_its_error_others_go_on_and_it_is_tried_ag
     assert any("broken_method.py" in failure["traceback"] for failure in failures.values())
     (tmp_path / "empty").rmdir()
     data_folder(tmp_path / "empty", train=48, other=12)
-    code, _, error = run(file, "--output", "out", "--only", "*vanilla*")
+    code, _, error = run(file, "--output", "out", "--only", "*vanilla*", "--allow-code")
     assert (code, error.count("uegr: failed")) == (0, 0)
     trained = Counter(entry["cell"] for entry in journal(Path("out")) if entry["event"] == "train")
     assert sorted(trained.values()) == [1, 1, 1, 2]  # only what had failed was tried again

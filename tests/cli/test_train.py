@@ -139,10 +139,11 @@ def test_a_yaml_file_is_read_and_flags_win(uegr, home, tmp_path):
 
 def test_a_method_of_the_users_own_trains(train, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(
-        "from uegr import Method, Objective\n"
+        "from uegr.methods import Method, Objective, configured\n"
         "class Doubled(Objective):\n"
         "    def losses(self, model, batch):\n"
         "        yield {'task': 2 * model(**batch).loss}\n"
+        "@configured\n"
         "def doubled(*, factor: float = 2.0) -> Method:\n"
         "    return Method(Doubled(), name='doubled')\n"
     )

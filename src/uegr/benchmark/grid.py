@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from uegr.benchmark.printed import expanded
 from uegr.errors import InputError, did_you_mean
 from uegr.training.config import Strict, read_mapping
+from uegr.training.factories import refuse_code
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -214,10 +215,12 @@ def dotted(key: str) -> str:
     section, point, name = key.partition(".")
     if not point or not name or section not in SECTIONS:
         raise ValueError(f"expected section.key, such as method.epsilon, got {key!r}; {did_you_mean(key, SECTIONS)}")
+    if key == "method.name":
+        raise ValueError("expected a setting of a method, got method.name; list the methods under `methods`")
     return key
 
 
-def read_grid(path: Path, scale: str | None = None) -> Grid:
+def read_grid(path: Path, scale: str | None = None, *, allow_code: bool = False) -> Grid:
     """The grid of a file at a scale; without one the laptop's where the file has it, else the file as it is."""
     content = read_mapping(path, "title, methods, datasets")
     if "scale" in content:
@@ -230,9 +233,24 @@ def read_grid(path: Path, scale: str | None = None) -> Grid:
     chosen = scale or ("laptop" if "laptop" in scales else None)
     try:
         content["printed"] = expanded(content.get("printed") or [], path.name)
-        return Grid(**merged(content, scales.get(chosen) or {}), scale=chosen)
+        grid = Grid(**merged(content, scales.get(chosen) or {}), scale=chosen)
     except ValidationError as error:
         raise InputError(f"{path.name}: {complaint(error)}") from None
+    methods = [entry.name for entry in grid.methods]
+    refuse_code(path.name, methods=methods, trusting=trusts_code(grid), allowed=allow_code)
+    return grid
+
+
+def trusts_code(grid: Grid) -> bool:
+    """Whether any cell may run the code that a model brings."""
+    entries = (*grid.methods, *grid.models, *grid.datasets)
+    searches = filter(None, (grid.search, *(entry.search for entry in entries)))
+    chosen = {"model.trust_remote_code"} & {
+        *grid.vary,
+        *(key for entry in entries for key in entry.vary),
+        *(key for search in searches for key in search.space),
+    }
+    return bool(chosen) or any(part.model.get("trust_remote_code") for part in (grid.shared, *entries))
 
 
 def check_scales(path: Path, scales: Any) -> None:

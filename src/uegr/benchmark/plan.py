@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from uegr.benchmark.grid import SECTIONS, Entry, Grid
 from uegr.errors import InputError, did_you_mean
 from uegr.runs.prepare import check_names, resolved
-from uegr.training.config import RunConfig, described, factory
+from uegr.training.config import RunConfig, described
+from uegr.training.factories import factory
 
 Settings = dict[str, dict[str, Any]]
 

@@ -31,6 +31,7 @@ def train_together(work: Work, cell: Cell, config: RunConfig) -> None:
         str(work.folder(cell)),
         "--resume",
         "--quiet",
+        "--allow-code",  # what the file names was allowed when the grid was read
     ]
     command, nowhere, pipe = [sys.executable, *launcher, *train], subprocess.DEVNULL, subprocess.PIPE
     with subprocess.Popen(command, stdout=nowhere, stderr=pipe, preexec_fn=end_with_parent) as run:

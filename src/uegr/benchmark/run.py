@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import yaml
 
+from uegr import safe_yaml
 from uegr.benchmark import backends
 from uegr.benchmark.grid import Grid, read_grid
 from uegr.benchmark.live import Board, report_line, watching
@@ -39,10 +40,16 @@ class Benchmark:
 
 
 def planned(
-    file: Path, *, scale: str | None = None, output: Path | None = None, only: str | None = None, command: str = ""
+    file: Path,
+    *,
+    scale: str | None = None,
+    output: Path | None = None,
+    only: str | None = None,
+    allow_code: bool = False,
+    command: str = "",
 ) -> Benchmark:
     """The cells of a grid; with `only`, those on the board have this in their name, or match it as a pattern."""
-    grid = read_grid(file, scale)
+    grid = read_grid(file, scale, allow_code=allow_code)
     cells = cells_of(grid)
     root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))
     chosen = [cell for cell in cells if only is None or cell.fits(only)]
@@ -80,7 +87,7 @@ def run_missing(
 def write_grid(root: Path, grid: Grid, cells: Sequence[Cell]) -> None:
     """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
     path, content = root / GRID, described(grid, cells)
-    before = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    before = safe_yaml.load(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else {}
     for key in ("title", "scale"):
         if before and before.get(key) != content[key]:
             raise InputError(

@@ -30,6 +30,8 @@ def chosen_settings(work: Work, cell: Cell) -> tuple[RunConfig, results.Search]:
             place.mkdir(parents=True, exist_ok=True)
             folder.write_json(place / FOUND, search(cell, place).model_dump(mode="json"))
         found = results.Search.model_validate_json((place / FOUND).read_text(encoding="utf-8"))
+    if not set(found.chosen) <= set((cell.search or {})["space"]):  # no other setting may come from this file
+        raise InputError(f"{place / FOUND} sets {', '.join(found.chosen)}, which were not searched; delete the file")
     return with_settings(cell.config, found.chosen), found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from uegr.cli.groups import Group, with_groups
-from uegr.cli.options import Json, Quiet
+from uegr.cli.options import AllowCode, Json, Quiet
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
@@ -51,6 +51,7 @@ def benchmark(
         typer.Option(help="Only cells whose name contains this, or matches a pattern such as *uegr*; default: all."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells and run nothing.")] = False,
+    allow_code: AllowCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +59,7 @@ def benchmark(
     from uegr.benchmark.run import planned, run_missing
 
     command = shlex.join(["uegr", *sys.argv[1:]])
-    plan = planned(file, scale=scale, output=output, only=only, command=command)
+    plan = planned(file, scale=scale, output=output, only=only, allow_code=allow_code, command=command)
     if not dry_run:
         run_missing(plan, quiet=quiet, **machine)
     rows = plan.board.refresh()

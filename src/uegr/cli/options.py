@@ -11,6 +11,13 @@ from uegr.cli.groups import Group
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
 Run = Annotated[Path, typer.Argument(help="The folder of a finished run.")]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Let the file run code: module:function as a method, model.trust_remote_code."),
+]
+TrustCode = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run the Python code that comes with the model. Read it first.")
+]
 Task = Annotated[str | None, typer.Option(help="The task, where the run has several; default: the only one.")]
 
 

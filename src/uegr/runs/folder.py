@@ -15,6 +15,7 @@ import yaml
 from filelock import FileLock
 
 from uegr import result as results
+from uegr import safe_yaml
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.result import Result
@@ -74,7 +75,7 @@ def write(folder: Path, result: Result) -> Result:
 def read_config(folder: Path) -> dict[str, Any] | None:
     """The resolved configuration of a run that has started."""
     path = folder / CONFIG
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return safe_yaml.load(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else None
 
 
 def write_config(folder: Path, config: dict[str, Any]) -> None:

@@ -1,19 +1,17 @@
 """What a run is: method, model, data set, training, seed. Unknown keys answer "did you mean"."""
 
-import importlib
 import inspect
-import os
 import re
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from uegr import safe_yaml
 from uegr.errors import InputError, did_you_mean
-from uegr.methods import METHODS, Method
+from uegr.methods import Method
 from uegr.methods.contract import MethodFactory
+from uegr.training.factories import factory, is_own, refuse_code
 
 PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
@@ -123,28 +121,13 @@ class RunConfig(Strict):
 
     def method_options(self) -> dict[str, Any]:
         """The method's name and all its options, also those left at their defaults."""
-        options = self.make_method().options
-        return {"name": self.method.get("name", "uegr"), **{key: _plain(value) for key, value in options.items()}}
+        name = self.method.get("name", "uegr")
+        options = own_options(name, self.method) if is_own(name) else self.make_method().options
+        return {"name": name, **{key: _plain(value) for key, value in options.items()}}
 
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
-
-
-def factory(name: str) -> MethodFactory:
-    """A method of the table, or `module:function` of the user's own."""
-    if name in METHODS:
-        return METHODS[name]
-    if ":" not in name:
-        raise InputError(f"unknown method {name}; {did_you_mean(name, METHODS)}")
-    module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"cannot import the method {name}: {error}") from error
-    return (lambda: found) if isinstance(found, Method) else found
 
 
 def build_method(name: str, options: dict[str, Any]) -> Method:
@@ -157,6 +140,15 @@ def build_method(name: str, options: dict[str, Any]) -> Method:
     if not isinstance(made, Method):
         raise InputError(f"expected {name} to return a uegr.Method, got {type(made).__name__}")
     return made
+
+
+def own_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """All options of a method of the user's own, by its signature: a dry run calls nothing of the user's."""
+    make = factory(name)
+    options = checked(name, make, {key: value for key, value in given.items() if key != "name"})
+    bound = inspect.signature(make).bind_partial(**options)
+    bound.apply_defaults()
+    return dict(bound.arguments)
 
 
 def checked(name: str, make: MethodFactory, options: dict[str, Any]) -> dict[str, Any]:
@@ -191,11 +183,18 @@ def _neighbours(place: list[str]) -> str:
     return did_you_mean(place[-1], known.model_fields)
 
 
-def read_config(path: Path | None, overrides: dict[str, Any], settings: list[str]) -> RunConfig:
-    """A YAML file, then the flags, then `--set path.to.key=value`, the later winning."""
+def read_config(
+    path: Path | None, overrides: dict[str, Any], settings: list[str], *, allow_code: bool = False
+) -> RunConfig:
+    """A YAML file, then the flags, then `--set path.to.key=value`, the later winning.
+
+    Code runs only if a flag or `--set` names it; with `allow_code` the file may name it too.
+    """
     merged: dict[str, Any] = {}
     if path is not None:
         merged = load_yaml(path)
+        given = {key for key, value in overrides.items() if value is not None}
+        check_code(path, merged, given | {setting.partition("=")[0] for setting in settings}, allow_code)
     for key, value in overrides.items():
         if value is not None:
             put(merged, key.split("."), value)
@@ -214,6 +213,14 @@ def read_config(path: Path | None, overrides: dict[str, Any], settings: list[str
     return config
 
 
+def check_code(path: Path, content: dict[str, Any], given: set[str], allowed: bool) -> None:
+    """Refuse a file that names code to run, where no flag (`given`) says the same."""
+    sections = {key: content[key] if isinstance(content.get(key), dict) else {} for key in ("method", "model")}
+    methods = [] if "method.name" in given else [sections["method"].get("name", "")]
+    trusting = "model.trust_remote_code" not in given and bool(sections["model"].get("trust_remote_code"))
+    refuse_code(str(path), methods=methods, trusting=trusting, allowed=allowed)
+
+
 def load_yaml(path: Path) -> dict[str, Any]:
     """A run's configuration; a bare name stands for its section's `name`."""
     content = read_mapping(path, "method, model, dataset")
@@ -224,11 +231,9 @@ def load_yaml(path: Path) -> dict[str, Any]:
 def read_mapping(path: Path, keys: str) -> dict[str, Any]:
     """A mapping from a YAML file; `keys` names those that are expected."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = safe_yaml.load(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):
         raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
     return content
@@ -246,8 +251,8 @@ def put(target: dict[str, Any], path: list[str], value: Any) -> None:
 def parsed(text: str) -> Any:
     """A value as YAML reads it: numbers, true, null, [0.3, 0.5], or a word; 1e-5 is a number too."""
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = safe_yaml.load(text, "the value")
+    except InputError:
         return text
     if isinstance(value, str):
         try:
