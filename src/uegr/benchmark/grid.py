@@ -250,7 +250,8 @@ def trusts_code(grid: Grid) -> bool:
         *(key for entry in entries for key in entry.vary),
         *(key for search in searches for key in search.space),
     }
-    return bool(chosen) or any(part.model.get("trust_remote_code") for part in (grid.shared, *entries))
+    settings = (grid.shared.model, *(entry.model for entry in entries))
+    return bool(chosen) or any(model.get("trust_remote_code") for model in settings)
 
 
 def check_scales(path: Path, scales: Any) -> None:
