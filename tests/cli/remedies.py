@@ -36,6 +36,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "cli/attack": ("attack",),
     "cli/benchmark": ("benchmark",),
     "cli/data": ("data show", "data check", "data stats"),
+    "cli/evaluate": ("evaluate",),
     "cli/export": ("export",),
     "cli/predict": ("predict",),
     "cli/program": ("",),

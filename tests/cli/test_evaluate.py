@@ -44,3 +44,8 @@ def test_a_file_for_a_regression_is_read_as_numbers(uegr, home, tmp_path):
     code, out, error = uegr("evaluate", tmp_path / "run", "--dataset", tmp_path / "whole.csv", "--quiet", "--json")
     assert code == 0, error
     assert "pearson" in json.loads(out)["numbers"]["shift"]["whole"]
+
+
+def test_flags_for_a_file_need_a_file(uegr, finished):
+    code, _, error = uegr("evaluate", finished, "--delimiter", ";", "--kind", "regression")
+    assert (code, error) == (2, "--delimiter, --kind are for the files of --dataset; add it, or leave them out")

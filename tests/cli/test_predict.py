@@ -33,3 +33,8 @@ def test_a_file_is_read_as_the_flags_say(uegr, finished, odd):
 
 def test_a_task_that_the_run_does_not_have_is_named(uegr, finished):
     assert "the run has no task other" in uegr("predict", finished, "--text", "x", "--task", "other")[2]
+
+
+def test_flags_for_a_file_need_a_file(uegr, finished):
+    code, _, error = uegr("predict", finished, "--text", "x", "--text-column", "y")
+    assert (code, error) == (2, "--text-column is for a file to classify; name the file, or leave it out")

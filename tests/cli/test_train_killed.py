@@ -31,7 +31,7 @@ def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert whole_checkpoints(tmp_path / "killed"), "the run was killed before its first checkpoint, or never began"
+    assert whole_checkpoints(tmp_path / "killed"), "the run was killed before its first checkpoint, or never started"
     assert not (tmp_path / "killed" / "result.json").exists()
     again = command(home, tmp_path / "killed", "--resume", "--json")
     done = subprocess.run(again, check=True, capture_output=True, text=True, env=environment)

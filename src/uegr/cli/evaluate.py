@@ -5,8 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet, Run
+from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, flags
 from uegr.cli.printing import print_json
+from uegr.errors import InputError
 
 
 @with_groups(files=FILES, labels=LABELS)
@@ -23,6 +24,9 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure a finished run: clean, under perturbation, on other domains."""
+    if (given := flags(files | labels)) and not dataset:
+        raise InputError(f"{', '.join(given)} are for the files of --dataset; add it, or leave them out")
+
     from uegr.runs.evaluate import evaluate_run
 
     figures = evaluate_run(

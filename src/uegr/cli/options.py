@@ -65,7 +65,7 @@ def label_options(
     label_column: Annotated[str | None, typer.Option(help="The column of the label; default: detected.")] = None,
     kind: Annotated[
         Kind | None,
-        typer.Option(help="Labels are names of classes, or numbers to predict; default: detected where it is clear."),
+        typer.Option(help="Whether labels are names of classes or numbers to predict; default: detected."),
     ] = None,
 ) -> dict[str, Any]:
     """How labels are read, as `uegr.data.load` takes it; what is not given is left out."""
@@ -75,3 +75,12 @@ def label_options(
 
 FILES = Group("Reading files", file_options)
 LABELS = Group("Reading files", label_options)
+
+
+def flags(reading: dict[str, Any]) -> list[str]:
+    """The flags that were given, as they are typed.
+
+    >>> flags({"text_column": "review", "kind": "regression"})
+    ['--text-column', '--kind']
+    """
+    return [f"--{option.replace('_', '-')}" for option in reading]

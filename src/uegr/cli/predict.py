@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, Run, Task
+from uegr.cli.options import FILES, Run, Task, flags
 from uegr.errors import InputError
 
 
@@ -29,6 +29,8 @@ def predict(
     if (source is None) == (not text):
         raise InputError("expected either a file to classify or --text, got both or neither")
     texts = sys.stdin.read().splitlines() if source == "-" else text or None
+    if texts is not None and (given := flags(files)):
+        raise InputError(f"{', '.join(given)} is for a file to classify; name the file, or leave it out")
 
     from uegr.runs.predict import predict_lines
 

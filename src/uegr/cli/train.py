@@ -32,7 +32,11 @@ def model_options(
     ] = None,
     dtype: Annotated[str | None, typer.Option(help="The type of the weights; default: float32.")] = None,
     lora: Annotated[
-        bool, typer.Option("--lora", help=f"Train adapters of rank {LORA_RANK}, merged at the end.")
+        bool,
+        typer.Option(
+            "--lora",
+            help=f"Train adapters of rank {LORA_RANK}, merged at the end; --set model.lora=16 for another rank.",
+        ),
     ] = False,
     trust_remote_code: TrustCode = False,
 ) -> Flags:
