@@ -15,6 +15,8 @@ def test_attack_counts_what_it_broke_and_resumes(uegr, run, tmp_path):
     assert summary["examples"] == 12
     assert summary["accuracy_after"] < summary["accuracy_before"]
     assert json.loads((run / "result.json").read_text())["tasks"]["data"]["attacks"]["pwws on data"]["examples"] == 12
+    code, _, error = uegr(*base)
+    assert (code, "--resume" in error) == (2, True)
     code, out, _ = uegr(*base, "--resume")
     assert code == 0
     assert "attack success rate" in out

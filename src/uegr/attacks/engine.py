@@ -121,7 +121,7 @@ def run(
             journal.add(outcome)
             report(outcome)
     except InputError as error:
-        kept = f", kept in {journal.path}; resume to continue from there" if journal.path else ""
+        kept = f", kept in {journal.path}; resume to continue from there (--resume)" if journal.path else ""
         done = f"{len(journal.outcomes)} examples are finished{kept}"
         raise AttackStopped(f"{error} ({done})", in_order(journal)) from error
     finally:

@@ -25,7 +25,7 @@ class Journal:
         self.file: TextIO | None = None
         if path is not None and path.exists():
             if not resume:
-                raise InputError(f"{path} exists already; resume it or give another file")
+                raise InputError(f"{path} exists already; resume it (--resume), or remove the file")
             self.read(path)
 
     def __enter__(self) -> "Journal":
@@ -72,7 +72,7 @@ class Journal:
                 elif kind == "session":
                     self.effort.add(Effort(**line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} is not the journal of an attack ({error}); give another file") from error
+            raise InputError(f"{path} is not the journal of an attack ({error}); remove the file") from error
         if lines:
             self.compare(path, lines[0] if kinds[0] == "settings" else {})
         trim(path, len(complete))

@@ -29,7 +29,7 @@ class Group:
         return option.replace(annotation=Annotated[kind, info], kind=inspect.Parameter.KEYWORD_ONLY)
 
     def value(self, given: dict[str, Any]) -> Any:
-        """What the options say; they are taken out of `given`."""
+        """What `collect` makes of the options, which are taken out of `given`."""
         return self.collect(**{name: given.pop(name) for name in inspect.signature(self.collect).parameters})
 
 
