@@ -27,6 +27,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "attacks": ("attack",),
     "training": ("train",),
     "models": ("train",),
+    "models/loaded": ("train", "evaluate", "attack", "predict", "export"),
     "result": ("predict", "attack"),
     "runs": ("train",),
     "runs/attack": ("attack",),

@@ -139,9 +139,9 @@ def measured(work: Work, cell: Cell, name: str, spec: dict[str, Any]) -> None:
         from uegr.runs.evaluate import evaluate_run
 
         options = {key: value for key, value in spec.items() if key != "calibration"}
-        evaluate_run(place, **options, **spec["calibration"], quiet=True)
+        evaluate_run(place, **options, **spec["calibration"], quiet=True, trust_remote_code=trusts(cell))
     else:
-        attacked(place, name, spec)
+        attacked(place, name, spec, trusts(cell))
 
     def noted(result: results.Result) -> results.Result:
         block = block_of(result, cell)
@@ -151,7 +151,12 @@ def measured(work: Work, cell: Cell, name: str, spec: dict[str, Any]) -> None:
     folder.update(place, noted)
 
 
-def attacked(place: Path, name: str, spec: dict[str, Any]) -> None:
+def trusts(cell: Cell) -> bool:
+    """Whether the grid, not the folder of the run, allows the code of the cell's model."""
+    return RunConfig(**cell.config).model.trust_remote_code
+
+
+def attacked(place: Path, name: str, spec: dict[str, Any], trust_remote_code: bool) -> None:
     """Attack, resuming an interrupted attack; one with other settings starts over."""
     from uegr.runs.attack import attack_run
 
@@ -162,7 +167,7 @@ def attacked(place: Path, name: str, spec: dict[str, Any]) -> None:
         for journal_file in asked.parent.glob(f"{spec['attack']}-{own}.jsonl"):
             journal_file.unlink()
         folder.write_json(asked, spec)
-    attack_run(place, resume=True, quiet=True, **spec)
+    attack_run(place, resume=True, quiet=True, trust_remote_code=trust_remote_code, **spec)
 
 
 def is_complete(work: Work, cell: Cell) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task
+from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
@@ -39,6 +39,7 @@ def attack(
         list[str] | None, typer.Option("--set", help="A setting of the attack, such as variant=greedy; repeatable.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted attack.")] = False,
+    trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -62,6 +63,7 @@ def attack(
         seed=seed,
         resume=resume,
         quiet=quiet,
+        trust_remote_code=trust_remote_code,
         settings=given(settings or []),
         **files,
         **labels,

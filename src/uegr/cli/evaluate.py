@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, flags
+from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, TrustCode, flags
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
@@ -20,6 +20,7 @@ def evaluate(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Measure everything that can be measured.")] = False,
     rows: Annotated[int | None, typer.Option(help="At most this many rows per data set; default: all.")] = None,
+    trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +31,14 @@ def evaluate(
     from uegr.runs.evaluate import evaluate_run
 
     figures = evaluate_run(
-        run, datasets=dataset or [], everything=everything, rows=rows, quiet=quiet, **files, **labels
+        run,
+        datasets=dataset or [],
+        everything=everything,
+        rows=rows,
+        quiet=quiet,
+        trust_remote_code=trust_remote_code,
+        **files,
+        **labels,
     )
     if as_json:
         print_json({task: found.model_dump(mode="json") for task, found in figures.items()})

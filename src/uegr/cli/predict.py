@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, Run, Task, flags
+from uegr.cli.options import FILES, Run, Task, TrustCode, flags
 from uegr.errors import InputError
 
 
@@ -24,6 +24,7 @@ def predict(
     ] = None,
     split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
     task: Task = None,
+    trust_remote_code: TrustCode = False,
 ) -> None:
     """Classify new texts with a finished run, one JSON line each."""
     if (source is None) == (not text):
@@ -34,5 +35,5 @@ def predict(
 
     from uegr.runs.predict import predict_lines
 
-    source = None if texts is not None else source
-    predict_lines(run, source=source, texts=texts, output=output, split=split, task=task, **files)
+    chosen: dict[str, Any] = {"split": split, "task": task, "trust_remote_code": trust_remote_code}
+    predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, **chosen, **files)

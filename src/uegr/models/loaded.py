@@ -116,5 +116,10 @@ def refused(name: str) -> Iterator[None]:
     except InputError:
         raise
     except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
+        if "trust_remote_code=True" in str(error):
+            raise InputError(
+                f"the model {name} brings its own Python code, which is not run; read it, and if you trust its author, "
+                "use --trust-remote-code (in Python: trust_remote_code=True)"
+            ) from error
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"cannot load the model {name}: {reason}") from error

@@ -179,7 +179,8 @@ class MTDNNForSequenceClassification(PreTrainedModel):  # type: ignore[no-untype
     def __init__(self, config: MTDNNConfig, encoder: PreTrainedModel | None = None) -> None:
         super().__init__(config)
         if encoder is None:
-            encoder = AutoModel.from_config(AutoConfig.for_model(**config.encoder))  # type: ignore[no-untyped-call]
+            inner = AutoConfig.for_model(**config.encoder)
+            encoder = AutoModel.from_config(inner, trust_remote_code=False)  # type: ignore[no-untyped-call]
         self.encoder: PreTrainedModel = encoder
         self.has_types = "token_type_ids" in inspect.signature(encoder.forward).parameters
         self.classifier = Heads(config, encoder.config.hidden_size)

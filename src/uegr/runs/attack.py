@@ -26,6 +26,7 @@ def attack_run(
     seed: int = 0,
     resume: bool = False,
     quiet: bool = False,
+    trust_remote_code: bool = False,
     settings: dict[str, Any] | None = None,
     **reading: Any,
 ) -> Results:
@@ -33,7 +34,7 @@ def attack_run(
 
     `settings` are the attack's own; `reading` says how a file is read, as in `uegr.data.load`.
     """
-    run = open_run(place)
+    run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, dataset))
     data = chosen.held_out(dataset, **reading)
     rows = held_out_rows(data)

@@ -30,6 +30,7 @@ def evaluate_run(
     bins: int = BINS,
     temperature: bool = False,
     quiet: bool = False,
+    trust_remote_code: bool = False,
     **reading: Any,
 ) -> dict[str, Evaluation]:
     """The figures of every task of a run, written into its result.json.
@@ -40,7 +41,7 @@ def evaluate_run(
     on validation rows first. `reading` says how the files in `datasets` are read, as in `uegr.data.load`.
     """
     wanted = set(FIGURES if everything else figures)
-    run = open_run(place)
+    run = open_run(place, trust_remote_code=trust_remote_code)
     with progress_bar(quiet) as bar:
         shown: dict[str, Any] = {}
 

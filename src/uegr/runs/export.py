@@ -32,7 +32,7 @@ class Exported:
     difference: float
 
 
-def export_onnx(folder: Path, output: Path | None = None) -> Exported:
+def export_onnx(folder: Path, output: Path | None = None, *, trust_remote_code: bool = False) -> Exported:
     """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4."""
     from uegr.models import export
 
@@ -40,7 +40,7 @@ def export_onnx(folder: Path, output: Path | None = None) -> Exported:
     if not path.parent.is_dir():
         raise InputError(f"expected a folder that exists for {path.name}, got {path.parent}")
     refuse_special(path)
-    run = next(iter(open_run(folder).tasks.values()))
+    run = next(iter(open_run(folder, trust_remote_code=trust_remote_code).tasks.values()))
     export.refuse(run.model)
     texts = check_texts(run)
     with evaluating(run.model), export.exported(run.model, example(run, texts), path) as made:

@@ -88,7 +88,7 @@ class FinishedTask:
             num_labels=1 if self.labels is None else len(self.labels),
             problem_type="regression" if self.labels is None else None,
             seed=self.run.config.seed,
-            trust_remote_code=options.trust_remote_code,
+            trust_remote_code=self.run.trust_remote_code,
         ).model
 
     def probabilities(self, texts: Sequence[Text], **options: Any) -> Any:
@@ -109,8 +109,8 @@ class FinishedTask:
 class FinishedRun:
     """A run's `folder`, its `result`, its `config` and its `tasks` by name; model and tokenizer load on first use."""
 
-    def __init__(self, place: Path) -> None:
-        self.folder = place
+    def __init__(self, place: Path, *, trust_remote_code: bool = False) -> None:
+        self.folder, self.trust_remote_code = place, trust_remote_code
         self.result = folder.read(place)
         stored = self.result.config.model_dump()
         self.config = RunConfig(**stored)
@@ -119,8 +119,7 @@ class FinishedRun:
     @cached_property
     def loaded(self) -> Loaded:
         """Model and tokenizer as `uegr.models.load` gives them."""
-        remote = self.config.model.trust_remote_code
-        return models.load(str(self.folder), trust_remote_code=remote, whole=True)
+        return models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)
 
     @property
     def model(self) -> Any:
@@ -143,9 +142,13 @@ class FinishedRun:
         return self.task(task).predict(texts)
 
 
-def open_run(place: str | PathLike[str]) -> FinishedRun:
-    """Open the folder of a finished run."""
-    return FinishedRun(Path(place).expanduser())
+def open_run(place: str | PathLike[str], *, trust_remote_code: bool = False) -> FinishedRun:
+    """Open the folder of a finished run.
+
+    Python code that comes with the model runs only with `trust_remote_code`, whatever the folder says: the folder may
+    come from somebody else.
+    """
+    return FinishedRun(Path(place).expanduser(), trust_remote_code=trust_remote_code)
 
 
 def held_out_rows(data: Data) -> Any:

@@ -22,12 +22,13 @@ def predict_lines(
     output: Path | None,
     split: str | None = None,
     task: str | None = None,
+    trust_remote_code: bool = False,
     **reading: Any,
 ) -> None:
     """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`."""
     if output is not None:
         refuse_special(output)
-    run = open_run(place)
+    run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, source))
     rows = texts if texts is not None else source_texts(str(source), split, **reading)
     lines = [json.dumps(entry, ensure_ascii=False) for entry in answers(chosen, rows)]

@@ -31,7 +31,7 @@ def find(prepared: Prepared) -> Teachers:
     found: Teachers = {}
     tasks = {name: task for task, name in prepared.names.items()}
     for place in prepared.config.training.teachers:
-        run = open_run(place)
+        run = open_run(place, trust_remote_code=prepared.config.model.trust_remote_code)
         lessons = {tasks[one.about.dataset]: one for one in run.tasks.values() if one.about.dataset in tasks}
         if not lessons:
             known = ", ".join(one.about.dataset for one in run.tasks.values())
