@@ -25,7 +25,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (uegr, {"divergence_weight": -1.0}, "uegr: expected a divergence weight >= 0, got -1.0"),
     (uegr, {"reduction": "none"}, "uegr: expected reduction to be mean or sum, got 'none'"),
     (uegr, {"pairs": "max"}, "uegr: expected pairs to be mean or sum, got 'max'"),
-    (uegr, {"score": "quantile"}, "uegr: expected score to be rank or range, got 'quantile'"),
+    (uegr, {"score": "quantile"}, "uegr: expected score to be one of rank, range, fisher, got 'quantile'"),
     (uegr, {"keep": "weak"}, "uegr: expected keep to be one of salient, printed, algorithm, got 'weak'"),
     (uegr, {"scope": "head"}, "uegr: expected scope to be one of all, live, encoder, got 'head'"),
     (uegr, {"adversarial_reduction": "max"}, "uegr: expected adversarial_reduction to be mean or sum, got 'max'"),

@@ -296,7 +296,7 @@ def test_blocks_change_nothing(seed: int, size: int, dtype: torch.dtype) -> None
         ({"alpha": 1.5}, "expected 0 <= alpha <= 1, got 1.5"),
         ({"alpha": math.nan}, "expected 0 <= alpha <= 1, got nan"),
         ({"beta": -1.0}, "expected beta >= 0, got -1.0"),
-        ({"score": "ranks"}, "expected score to be rank or range, got 'ranks'"),
+        ({"score": "ranks"}, "expected score to be one of rank, range, fisher, got 'ranks'"),
         ({"keep": "all"}, "expected keep to be one of salient, printed, algorithm, got 'all'"),
     ],
 )

@@ -18,6 +18,8 @@ from torch.nn.functional import mse_loss
 
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.masks import dropped
+from uegr.pieces.places import places, substituted
+from uegr.pieces.weights import at_least_single
 
 Unit = Literal["neuron", "weight"]
 
@@ -68,11 +70,6 @@ class Anchors:
             check_fingerprint(fingerprint(self.values.values()), state["anchors"])
 
 
-def at_least_single(values: Tensor) -> Tensor:
-    """In single precision or better."""
-    return values.to(torch.promote_types(values.dtype, torch.float32))
-
-
 def fingerprint(tensors: Iterable[Tensor]) -> Tensor:
     """The sums of the entries, of their sizes and of their squares, (3,), float64.
 
@@ -117,21 +114,10 @@ def mixed(model: nn.Module, anchors: Anchors, rate: float, unit: Unit) -> Iterat
     done, since gradient checkpointing computes the forward again.
     """
     chance, mixtures = torch.tensor(rate, dtype=torch.float64), dict[int, Tensor]()
-    anchored = {id(w) for w, _ in anchors.pairs(model)}
-    places = [
-        (module, name, parameter)
-        for module in unwrapped(model).modules()
-        for name, parameter in module._parameters.items()
-        if parameter is not None and id(parameter) in anchored  # a tied weight has several places
-    ]
-    owners = {id(parameter): module for module, _, parameter in reversed(places)}
-    for w, u in anchors.pairs(model):
-        drawn = neurons(owners[id(w)], w) if unit == "neuron" else None
-        mixtures[id(w)] = u + dropped(w - u, chance.to(w.device), drawn)
-    try:
-        for module, name, parameter in places:
-            module._parameters[name] = mixtures[id(parameter)]  # type: ignore[assignment]
+    pairs = {id(w): (w, u) for w, u in anchors.pairs(model)}
+    owners = {id(place.parameter): place.module for place in reversed(places(model, pairs))}
+    for key, (w, u) in pairs.items():
+        drawn = neurons(owners[key], w) if unit == "neuron" else None
+        mixtures[key] = u + dropped(w - u, chance.to(w.device), drawn)
+    with substituted(model, mixtures):
         yield
-    finally:
-        for module, name, parameter in places:
-            setattr(module, name, parameter)  # by name, for recurrent layers also keep a list of their weights

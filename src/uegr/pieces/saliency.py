@@ -1,6 +1,7 @@
 """Selective update, the backward stage of UEGR and RoAST: which entries of the gradient are kept.
 
     s   = g * g                                     eq. 7, with the paper's batch approximation
+        | sum over examples of g_i * g_i            `score="fisher"`: eq. 7 as printed; ranked (pieces/fisher.py)
     s~  = quantile of s among the ranked entries    `score="rank"`: alpha is then the share of them that is masked
         | s / (max s - min s)                       `score="range"`: eq. 8 as printed
     p   = sigmoid(+2 beta (s~ - alpha))             `keep="salient"`: what the text and RoAST's code do
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from uegr.pieces.quantile import blocks, busy_rows, exact_quantile, histogram
 
-Score = Literal["rank", "range"]
+Score = Literal["rank", "range", "fisher"]
 Keep = Literal["salient", "printed", "algorithm"]
 Probability = Callable[[Tensor], Tensor]  # |g| -> p, elementwise
 
@@ -34,8 +35,8 @@ GRID = 1 << 16
 
 def check_selection(score: str, keep: str, alpha: float, beta: float) -> None:
     """Refuse names and numbers that do not describe a selection."""
-    if score not in ("rank", "range"):
-        raise ValueError(f"expected score to be rank or range, got {score!r}")
+    if score not in get_args(Score):
+        raise ValueError(f"expected score to be one of {', '.join(get_args(Score))}, got {score!r}")
     if keep not in get_args(Keep):
         raise ValueError(f"expected keep to be one of {', '.join(get_args(Keep))}, got {keep!r}")
     if not 0 <= alpha <= 1:

@@ -17,6 +17,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from uegr.pieces.fisher import Squares
 from uegr.pieces.saliency import Keep, Probability, Score, check_selection, probability, select_
 from uegr.pieces.schedule import Moment
 
@@ -38,6 +39,7 @@ class SelectiveUpdate:
         live: bool = False,
         rescale: Rescale = True,
         refresh: Refresh = 1,
+        squares: Squares | None = None,
     ) -> None:
         check_selection(score, keep, alpha, beta)
         if refresh != "epoch" and not (isinstance(refresh, int) and refresh >= 1):
@@ -49,6 +51,7 @@ class SelectiveUpdate:
         self.alpha, self.beta, self.live = alpha, beta, live
         self.rescale: Rescale = rescale
         self.refresh: Refresh = refresh
+        self.given = squares  # with score="fisher": those of single examples
         self.needs_optimizer = rescale == "update"
         self.squares: dict[str, Tensor] = {}  # summed over the open window
         self.roots: dict[str, Tensor] = {}  # roots of the last window's sums
@@ -98,14 +101,17 @@ class SelectiveUpdate:
 
     def _salient(self, gradients: dict[str, Tensor], moment: Moment) -> dict[str, Tensor]:
         """What the saliency of this step is read from: tensors whose squares are s."""
-        if self.refresh == 1:
+        given = None if self.given is None else self.given.take()
+        if self.refresh == 1 and given is None:
             return {name: gradient.detach() for name, gradient in gradients.items()}
+        if self.refresh == 1 and given is not None:
+            return {name: given[name].sqrt_() for name in gradients if name in given}
         window = self.refresh if self.refresh != "epoch" else moment.epoch_steps
         if window is None:
             raise ValueError("expected the number of steps in an epoch for refresh='epoch', got none; give a number")
         for name, gradient in gradients.items():
             wide = torch.promote_types(gradient.dtype, torch.float32)  # a long sum of halves stops growing
-            square = gradient.to(wide).square()
+            square = gradient.to(wide).square() if given is None else given[name]
             self.squares[name] = self.squares[name].add_(square) if name in self.squares else square
         known = {name: self.roots[name] for name in gradients if name in self.roots}
         if (moment.step + 1) % window == 0:

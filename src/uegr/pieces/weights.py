@@ -26,6 +26,11 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
     return {name: weight for name, weight in unwrapped(model).named_parameters() if weight.requires_grad}
 
 
+def at_least_single(values: Tensor) -> Tensor:
+    """In single precision or better."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
 def gradients(value: Tensor, weights: Weights) -> dict[str, Tensor]:
     """d value / d weight of each weight that it depends on; no `.grad` is touched.
 

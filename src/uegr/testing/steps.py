@@ -83,8 +83,8 @@ def survives_broken_forward(subject: Subject) -> None:
             with patch.object(BertEncoder, "forward", broken), unchanged(model):
                 raised = interrupted(method, model, batch, moment, Tensor.backward)
             forwards += raised
-        declared = method.objective.passes[0]
-        expect(1 <= forwards <= declared, f"expected 1 to {declared} forward passes (`passes`), got {forwards}")
+        most = method.objective.passes[0] * len(batch["labels"])  # a forward may run over single examples
+        expect(1 <= forwards <= most, f"expected 1 to {most} forward passes (`passes`), got {forwards}")
 
 
 def counts_its_passes(subject: Subject) -> None:

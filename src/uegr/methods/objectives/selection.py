@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 
 from uegr.methods.contract import Method
 from uegr.methods.objectives.child import OnLayers
+from uegr.methods.objectives.fisher import PerExample
 from uegr.methods.objectives.submodels import RegularizedAdversarial
+from uegr.pieces.fisher import Squares
 from uegr.pieces.selective import SelectiveUpdate
 
 Scope = Literal["all", "live", "encoder"]
@@ -18,8 +20,9 @@ def selectively(objective: RegularizedAdversarial, scope: Scope, **selection: An
     """The objective with the selective update as its edit of the gradient."""
     if scope not in get_args(Scope):
         raise ValueError(f"expected scope to be one of {', '.join(get_args(Scope))}, got {scope!r}")
-    update = SelectiveUpdate(live=scope == "live", **selection)
-    if scope != "encoder":
-        return Method(objective, gradients=(update,))
-    objective.layers = OnLayers(update)
-    return Method(objective, gradients=(objective.layers,))
+    squares = Squares() if selection["score"] == "fisher" else None
+    update = SelectiveUpdate(live=scope == "live", squares=squares, **selection)
+    if scope == "encoder":
+        objective.layers = OnLayers(update)
+    whole = objective if squares is None else PerExample(objective, squares)
+    return Method(whole, gradients=(objective.layers or update,))

@@ -1,0 +1,38 @@
+"""The contract of uegr.testing for readings of a paper that are not the default."""
+
+import pytest
+
+from tests.methods.tiny_models import REFUSALS
+from uegr.methods import METHODS
+from uegr.testing import Check, Subject
+from uegr.testing.contract import checks_of
+from uegr.testing.processes import problems
+
+STILL = {"autocast": {"spread": 0.0}, "accumulates": {"spread": 0.0}}  # as uegr in tiny_models.py
+NO_CLASSES = frozenset(task for task, names in REFUSALS.items() if "rift" in names)
+READINGS = {
+    "fisher of the layers": Subject(METHODS["uegr"], {"score": "fisher", "scope": "encoder"}, STILL),
+    "live, sign and sum": Subject(
+        METHODS["uegr"], {"scope": "live", "norm": "sign", "epsilon": 0.01, "adversarial_reduction": "sum"}, STILL
+    ),
+    "algorithm": Subject(METHODS["uegr"], {"keep": "algorithm", "beta": 1.0}, STILL),
+    "single weights": Subject(METHODS["mixout"], {"unit": "weight"}),
+    "informative": Subject(METHODS["rift"], {"attack": False, "projection": (8, 4)}, {}, NO_CLASSES),
+    "both sides": Subject(METHODS["ascc"], {"side": "both", "steps": 2}),
+}
+EVERY = [
+    pytest.param(check, id=f"{name}-{check}")
+    for name, subject in READINGS.items()
+    for check in checks_of(subject)
+    if check.name not in ("two_processes", "learns")  # a reading learns as its method does
+]
+
+
+@pytest.mark.parametrize("check", EVERY)
+def test_every_reading_passes(check: Check) -> None:
+    check()
+
+
+def test_two_processes_stay_equal() -> None:
+    """One pair of processes trains all readings."""
+    assert problems(READINGS) == {}
