@@ -5,12 +5,14 @@ import json
 import re
 import types
 import typing
+from pathlib import Path
 from typing import Any, Literal
 
 from uegr.cli.listings import times
 from uegr.methods import METHODS
 from uegr.methods.entries import entry, measured
 
+NOTES = Path(__file__).parent / "notes"
 NOTE = "<!-- Written by docs/generate.py from src/uegr/methods; change it there. -->"
 
 
@@ -59,6 +61,7 @@ def page(entry: dict[str, Any], factory: Any, record: dict[str, Any]) -> str:
         f"**Source:** {escaped(entry['source'])}",
         "## What a step computes",
         *(paragraph(text) for text in body),
+        *notes(name),
         "## Options",
         options(name, factory),
         "## Cost",
@@ -66,6 +69,12 @@ def page(entry: dict[str, Any], factory: Any, record: dict[str, Any]) -> str:
         f"Code: [src/uegr/methods/{name}.py](../../src/uegr/methods/{name}.py). [All methods](README.md)",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def notes(name: str) -> list[str]:
+    """What is too long for a docstring: docs/notes/NAME.md without its first line, if there is one."""
+    file = NOTES / f"{name}.md"
+    return [file.read_text(encoding="utf-8").partition("\n")[2].strip()] if file.exists() else []
 
 
 def paragraphs(module: Any) -> list[str]:
