@@ -7,7 +7,8 @@ import pytest
 
 from tests.cli.conftest import ODD
 from tests.tiny_run import data_folder, sentences, write_csv
-from uegr.training.config import RunConfig
+from uegr.runs.prepare import EPOCHS
+from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, RunConfig
 
 SMALL = ["--batch-size", "8", "--learning-rate", "0.01", "--quiet", "--seed", "3"]
 
@@ -171,9 +172,11 @@ def test_the_defaults_in_the_help_are_those_of_the_configuration(uegr):
         "--seed": config.seed,
         "--batch-size": config.training.batch_size,
         "--precision": config.training.precision,
+        "--epochs": f"the model's own, else {EPOCHS}",
         "--augment-start": config.augment.start,
     }.items():
         assert re.search(rf"{flag} [^>]*> (?:(?! --\w).)*default: {default}\.", shown), flag
+    assert [float(rate) for rate in re.findall(r"\de-\d", shown)] == [PRETRAINED_RATE, LORA_RATE, SCRATCH_RATE]
 
 
 FLAGS = {
