@@ -1,4 +1,4 @@
-"""Length-grouped batches: every row once, the same order for the same seed and epoch, little padding."""
+"""Length-grouped and class-balanced batches: the same order for the same seed and epoch; what weight decay is on."""
 
 import time
 
@@ -10,8 +10,9 @@ from transformers import TrainingArguments
 
 from tests.models.families import tiny
 from uegr import RobustTrainer
+from uegr.errors import InputError
 from uegr.methods import vanilla
-from uegr.training.sampling import GroupedByLength
+from uegr.training.sampling import Balanced, GroupedByLength
 
 
 def sampler(count: int, batch: int = 8, seed: int = 0, epoch: int = 0) -> GroupedByLength:
@@ -64,3 +65,70 @@ def test_the_trainer_orders_by_length_although_no_model_takes_that_column(tmp_pa
     trainer = RobustTrainer(model=model, args=args, train_dataset=rows, method=vanilla())
     order = list(trainer._get_train_sampler(rows.remove_columns("length")))
     assert order == list(GroupedByLength(lengths, 4, args.seed, lambda: 0))
+
+
+LABELS = np.array([0] * 50 + [1] * 11 + [2] * 7)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 8, 12])
+def test_balanced_batches_hold_each_class_equally_often(size):
+    order = LABELS[list(Balanced(LABELS, 0, lambda: 0))]
+    assert len(order) == len(LABELS)
+    for start in range(0, len(order) - size + 1, size):
+        counts = np.bincount(order[start : start + size], minlength=3)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_balanced_batches_use_every_row_of_a_small_class_and_other_rows_of_a_large_one():
+    first, second = (list(Balanced(LABELS, 0, lambda epoch=epoch: epoch)) for epoch in (0, 1))
+    assert set(range(50, 68)) <= set(first)
+    large = [{row for row in order if row < 50} for order in (first, second)]
+    assert len(large[0]) == sum(row < 50 for row in first)  # none twice while others wait
+    assert large[0] != large[1]
+    assert list(Balanced(LABELS, 0, lambda: 0)) == first
+    assert list(Balanced(LABELS, 1, lambda: 0)) != first
+
+
+def trainer_of(tmp_path, rows, **options):
+    model, _ = tiny("bert", num_labels=3)
+    known = {"per_device_train_batch_size": 3, "num_train_epochs": 2, "seed": 5}
+    keys = [key for key in options if key not in ("balanced", "weight_decay_on")]
+    args = TrainingArguments(
+        str(tmp_path), report_to=[], use_cpu=True, **known, **{key: options.pop(key) for key in keys}
+    )
+    return RobustTrainer(model=model, args=args, train_dataset=rows, method=vanilla(), **options)
+
+
+def rows_of(labels):
+    ids = [[5 + number % 20, 6] for number in range(len(labels))]
+    return Dataset.from_dict({"input_ids": ids, "attention_mask": [[1, 1]] * len(labels), "labels": labels})
+
+
+def test_a_balanced_training_resumes_and_accumulates(tmp_path):
+    rows = rows_of(LABELS[40:].tolist())
+    whole = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="steps", save_steps=7)
+    batches = [batch["labels"].tolist() for batch in whole.get_train_dataloader()]
+    assert all(sorted(labels) == [0, 1, 2] for labels in batches if len(labels) == 3)
+    whole.train()
+    again = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="no")
+    again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-14"))
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name]), name
+    small = trainer_of(tmp_path / "b", rows, balanced=True, gradient_accumulation_steps=2)
+    assert list(small._get_train_sampler()) == list(again._get_train_sampler())
+
+
+def test_numbers_have_no_classes_to_balance(tmp_path):
+    trainer = trainer_of(tmp_path, rows_of([0.5, 1.5, 2.0]), balanced=True)
+    with pytest.raises(InputError, match="one class per row for balanced batches"):
+        trainer.get_train_dataloader()
+
+
+def test_weight_decay_on_the_head_alone(tmp_path):
+    rows = rows_of([0, 1, 2])
+    everywhere = trainer_of(tmp_path, rows).get_decay_parameter_names(tiny("bert", num_labels=3)[0])
+    trainer = trainer_of(tmp_path, rows, weight_decay_on="head", weight_decay=0.1)
+    assert set(trainer.get_decay_parameter_names(trainer.model)) == {"classifier.weight"} < set(everywhere)
+    groups = trainer.create_optimizer().param_groups
+    decaying = [weight for group in groups if group["weight_decay"] for weight in group["params"]]
+    assert [id(weight) for weight in decaying] == [id(trainer.model.classifier.weight)]

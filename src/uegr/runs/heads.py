@@ -76,6 +76,8 @@ class SeveralHeads(Heads):
     def check(self, config: RunConfig) -> None:
         if config.augment.name is not None:
             raise InputError(f"--augment attacks one data set, got --model {config.model.name}; leave it out")
+        if config.training.balanced:
+            raise InputError(f"training.balanced is for one data set, got --model {config.model.name}; leave it out")
         if config.model.vectors:
             raise InputError(f"--vectors are for models without pretraining; {config.model.name} has an encoder")
 

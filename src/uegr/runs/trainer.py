@@ -33,6 +33,8 @@ def make_trainer(prepared: Prepared, place: Path, quiet: bool) -> tuple[Any, Any
         processing_class=prepared.loaded.tokenizer,
         callbacks=[*callbacks, *adding],
         method=config.make_method(),
+        balanced=config.training.balanced,
+        weight_decay_on=config.training.weight_decay_on,
     )
     without_printing(trainer)
     for callback in (*callbacks, *adding):

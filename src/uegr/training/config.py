@@ -69,11 +69,13 @@ class TrainingConfig(Strict):
     accumulation: int = Field(1, ge=1)
     learning_rate: float | None = Field(None, gt=0)  # None: 5e-5, for adapters 5e-4, from scratch 1e-3
     weight_decay: float = Field(0.01, ge=0)
+    weight_decay_on: Literal["all", "head"] = "all"  # head: not on the encoder
     warmup: float = Field(0.06, ge=0, le=1)
     clip: float = Field(1.0, ge=0)
     max_length: int | None = Field(None, ge=3)
     precision: Literal["fp32", "bf16"] = "fp32"
     group_by_length: bool = True
+    balanced: bool = False  # batches with as many rows of each class; they are then not grouped by length
     select: Literal["best", "last"] = "best"  # the epoch that does best on validation, or the last one
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -20,18 +20,31 @@ from transformers import Trainer, TrainerCallback
 from uegr.errors import InputError, TrainingWarning
 from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
+from uegr.pieces.encoder import encoder_names
 from uegr.pieces.schedule import Moment
-from uegr.training.sampling import GroupedByLength
+from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
 
 
 class RobustTrainer(Trainer):
-    """A Trainer with one more argument: `method=methods.uegr()`."""
+    """A Trainer with one more argument: `method=methods.uegr()`.
+
+    `balanced` makes batches with as many rows of each class, in place of batches of texts of about the same length.
+    `weight_decay_on="head"` leaves the encoder without weight decay.
+    """
 
     model: nn.Module
 
-    def __init__(self, *args: Any, method: Method, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        method: Method,
+        balanced: bool = False,
+        weight_decay_on: Literal["all", "head"] = "all",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.balanced, self.weight_decay_on = balanced, weight_decay_on
         self.method = copy.deepcopy(method)
         self.terms: dict[str, Tensor] = {}
         self.epoch_steps: int | None = None
@@ -87,15 +100,30 @@ class RobustTrainer(Trainer):
         self.method.objective.prepare(self.model, self._batches())
         self.prepared = True
 
+    def get_decay_parameter_names(self, model: Any) -> list[str]:
+        """The weights that decay: as transformers has it, or only those outside the encoder."""
+        names: list[str] = super().get_decay_parameter_names(model)
+        spared = set(encoder_names(model)) if self.weight_decay_on == "head" else set()
+        return [name for name in names if name not in spared]
+
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows: Any = self.train_dataset  # what comes has lost its lengths as a column that no model takes
         columns = getattr(rows, "column_names", None) or ()
+        if self.balanced:
+            return self._balanced_sampler(rows)
         if self.args.train_sampling_strategy != "group_by_length" or self.args.length_column_name not in columns:
             return super()._get_train_sampler(train_dataset)
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
         lengths = rows.with_format("numpy", columns=[self.args.length_column_name])[:][self.args.length_column_name]
         return GroupedByLength(lengths, size, seed, epoch=lambda: int(self.state.epoch or 0))
+
+    def _balanced_sampler(self, rows: Any) -> Balanced:
+        labels = rows.with_format("numpy", columns=["labels"])[:]["labels"]
+        if labels.ndim != 1 or labels.dtype.kind not in "iu":
+            raise InputError(f"expected one class per row for balanced batches, got labels such as {labels[:1]}")
+        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        return Balanced(labels, seed, epoch=lambda: int(self.state.epoch or 0))
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         for batch in self.get_train_dataloader():
