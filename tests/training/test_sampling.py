@@ -107,14 +107,14 @@ def rows_of(labels):
 def test_a_balanced_training_resumes_and_accumulates(tmp_path):
     rows = rows_of(LABELS[40:].tolist())
     whole = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="steps", save_steps=7)
-    batches = [batch["labels"].tolist() for batch in whole.get_train_dataloader()]
-    assert all(sorted(labels) == [0, 1, 2] for labels in batches if len(labels) == 3)
     whole.train()
     again = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="no")
     again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-14"))
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, again.model.state_dict()[name]), name
     small = trainer_of(tmp_path / "b", rows, balanced=True, gradient_accumulation_steps=2)
+    batches = [batch["labels"].tolist() for batch in small.get_train_dataloader()]
+    assert all(sorted(labels) == [0, 1, 2] for labels in batches if len(labels) == 3)
     assert list(small._get_train_sampler()) == list(again._get_train_sampler())
 
 
