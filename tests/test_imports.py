@@ -8,15 +8,8 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "uegr"
-BASE = {
-    "errors",
-    "files",
-    "cache",
-    "packages",
-    "result",
-    "safe_yaml",
-    "statistics",
-}  # what every room but pieces may use
+# what every room but pieces may use
+BASE = {"errors", "files", "cache", "packages", "result", "safe_yaml", "statistics", "terminal", "console"}
 ONE_RUN = {"methods", "pieces", "models", "data", "training", "evaluation", "attacks"}
 MAY_KNOW: dict[str, set[str]] = {
     "pieces": set(),
@@ -32,6 +25,8 @@ MAY_KNOW: dict[str, set[str]] = {
     "result": {"errors", "statistics"},
     "statistics": {"errors"},
     "errors": set(),
+    "terminal": set(),
+    "console": {"terminal"},
     "safe_yaml": {"errors"},
     "private": set(),  # a list that tests read
     "files": {"errors"},

@@ -15,8 +15,9 @@ def reporting(total: int, done: Sequence[Outcome], shown: bool | None) -> Iterat
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda outcome: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from uegr.console import Console
 
     flips = sum(outcome.status == "success" for outcome in done)
     columns = (TextColumn("attack"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[flips]} flipped"))

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from filelock import Timeout
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +15,7 @@ from rich.text import Text
 from uegr.benchmark.cells import failure, is_complete
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import Work, journal
+from uegr.console import Console
 from uegr.result import Result
 from uegr.runs import folder
 

@@ -46,9 +46,8 @@ def attack(
     """Attack a finished run with word substitutions."""
     from dataclasses import asdict
 
-    from rich.console import Console
-
     from uegr.attacks.show import shown
+    from uegr.console import Console
     from uegr.runs.attack import attack_run
 
     results = attack_run(

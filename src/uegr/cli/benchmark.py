@@ -12,6 +12,7 @@ from uegr.cli.groups import Group, with_groups
 from uegr.cli.options import AllowCode, Json, Quiet
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
+from uegr.terminal import echo, one_line
 
 if TYPE_CHECKING:
     from uegr.benchmark.run import Benchmark
@@ -67,17 +68,17 @@ def benchmark(
     for row in rows:
         if row["state"] == "failed":
             where = f"{row['folder']}/failure.json"
-            typer.echo(f"uegr: failed: {row['title']}: {row['error']} (details: {where})", err=True)
+            echo(one_line(f"uegr: failed: {row['title']}: {row['error']} (details: {where})"), error=True)
     if not dry_run and any(row["state"] != "done" for row in rows):
         raise typer.Exit(1)
 
 
 def print_state(plan: "Benchmark", rows: list[dict[str, Any]], workers: int, as_json: bool) -> None:
     """The cells and their states on standard output, as a table or JSON."""
-    from rich.console import Console
     from rich.text import Text
 
     from uegr.benchmark.live import estimates, summary, table
+    from uegr.console import Console
 
     title, expected = plan.grid.title, estimates(rows, plan.board.cells)
     if as_json:

@@ -33,8 +33,9 @@ def list_(as_json: Json = False) -> None:
 
 def print_cards(cards: "list[Card]") -> None:
     """A table, with languages and titles where the terminal is wide."""
-    from rich.console import Console
     from rich.table import Table
+
+    from uegr.console import Console
 
     console = Console()
     columns = ["name", "rows", "labels", "from"] + (["language", "title"] if console.width >= 120 else [])

@@ -23,8 +23,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Train vanilla and UEGR on movie-review snippets, measure both, and write a page."""
-    from rich.console import Console
-
+    from uegr.console import Console
     from uegr.report.page import write_page
     from uegr.report.terminal import comparison, show_verdict
     from uegr.runs import folder as folders

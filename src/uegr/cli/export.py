@@ -7,6 +7,7 @@ import typer
 
 from uegr.cli.options import Run, TrustCode
 from uegr.errors import InputError
+from uegr.terminal import echo
 
 
 def export(
@@ -21,4 +22,4 @@ def export(
     from uegr.runs.export import export_onnx
 
     made = export_onnx(run, output, trust_remote_code=trust_remote_code)
-    typer.echo(f"{made.path}  (probabilities differ by at most {made.difference:.1e} on {made.texts} texts)")
+    echo(f"{made.path}  (probabilities differ by at most {made.difference:.1e} on {made.texts} texts)")

@@ -54,8 +54,9 @@ def datasets() -> list[dict[str, Any]]:
 
 def print_table(what: str, entries: list[dict[str, Any]]) -> None:
     """A table in the terminal."""
-    from rich.console import Console
     from rich.table import Table
+
+    from uegr.console import Console
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in COLUMNS[what]:

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from uegr.terminal import echo
+
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -23,4 +25,4 @@ def fetch(name: Annotated[str, typer.Argument(help="An alias (`uegr list models`
     with progress_bar() as bar:
         task = bar.add_task(name, total=None, note="")
         folder = fetch(name, lambda stage, step, steps: bar.update(task, completed=step, total=steps, note=stage))
-    typer.echo(str(folder))
+    echo(str(folder))

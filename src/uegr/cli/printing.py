@@ -1,11 +1,10 @@
 """What every command prints alike."""
 
-import json
 from typing import Any
 
-import typer
+from uegr.terminal import echo, json_text
 
 
 def print_json(content: Any) -> None:
     """JSON for programs, on standard output."""
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    echo(json_text(content, indent=2))

@@ -25,6 +25,7 @@ from uegr.cli.predict import predict
 from uegr.cli.report import report
 from uegr.cli.train import train
 from uegr.errors import DataWarning, InputError, TrainingWarning
+from uegr.terminal import echo, one_line
 
 ONE, MANY, AROUND = "One run", "Many runs", "Data, models, methods"
 
@@ -44,7 +45,7 @@ class Program(TyperGroup):
         except KeyboardInterrupt:
             command = self.commands.get(ctx.invoked_subcommand or "")
             has_resume = command is not None and any(RESUME in one.opts for one in command.params)
-            typer.echo(f"\nuegr: {advice(ctx.meta['arguments'], has_resume)}", err=True)
+            echo(f"\nuegr: {advice(ctx.meta['arguments'], has_resume)}", error=True)
             raise typer.Exit(130) from None
 
 
@@ -58,7 +59,7 @@ app = typer.Typer(
 
 def print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"uegr {__version__}")
+        echo(f"uegr {__version__}")
         raise typer.Exit
 
 
@@ -88,7 +89,7 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        typer.echo(f"uegr: error: {' '.join(str(error).split())}", err=True)
+        echo(f"uegr: error: {one_line(error)}", error=True)
         raise SystemExit(2) from None
 
 
@@ -97,7 +98,7 @@ def show_own_warnings() -> None:
     warnings.filterwarnings("ignore")
     for category in (DataWarning, TrainingWarning):
         warnings.filterwarnings("always", category=category)
-    warnings.showwarning = lambda message, *args, **kwargs: typer.echo(f"uegr: warning: {message}", err=True)
+    warnings.showwarning = lambda message, *args, **kwargs: echo(f"uegr: warning: {one_line(message)}", error=True)
 
 
 def quieten() -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from uegr.terminal import echo
+
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs or grids; also searched for runs below them.")],
@@ -21,10 +23,10 @@ def report(
     from uegr.report.build import REFRESH, Report
 
     made = Report(runs, output, markdown, csv, title)
-    typer.echo(made.build(refresh=REFRESH if watch else None, may_be_empty=watch))
+    echo(made.build(refresh=REFRESH if watch else None, may_be_empty=watch))
     if show:
         import webbrowser
 
         webbrowser.open(output.resolve().as_uri())
     if watch:
-        made.watch(typer.echo)
+        made.watch(echo)

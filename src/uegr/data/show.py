@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from uegr.console import Console
 from uegr.data.check import Report
 from uegr.data.load import Data
 from uegr.data.stats import Stats, balance, bar

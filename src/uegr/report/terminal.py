@@ -3,16 +3,17 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from uegr.console import Console
 from uegr.report.figures import Entry, evaluated
 from uegr.report.groups import grouped
 from uegr.report.reading import Run
 from uegr.report.verdict import Verdict, verdict
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure, finite
+from uegr.terminal import echo
 
 KINDS = {"calibration": "ece", "anomaly": "auroc", "perturbation": "accuracy"}  # the one metric that is shown
 
@@ -86,5 +87,5 @@ def show_scores(result: Result, folder: Path) -> None:
         for split, scores in task.scores.items():
             figures = "  ".join(f"{metric} {figure.value:.4f}" for metric, figure in scores.items())
             rows = max((figure.n for figure in scores.values()), default=0)
-            print(f"{name} {split:<12} {figures}  ({rows:,} rows)")
-    print(f"run in {folder}  ({result.training.seconds:.0f} s)")
+            echo(f"{name} {split:<12} {figures}  ({rows:,} rows)")
+    echo(f"run in {folder}  ({result.training.seconds:.0f} s)")

@@ -1,6 +1,5 @@
 """Labels for new texts, one JSON line each."""
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from uegr.files import refuse_special, write_text
 from uegr.models.texts import Text, texts_of
 from uegr.runs.attack import own_task
 from uegr.runs.finished import FinishedTask, open_run
+from uegr.terminal import json_text
 
 
 def predict_lines(
@@ -31,7 +31,7 @@ def predict_lines(
     run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, source))
     rows = texts if texts is not None else source_texts(str(source), split, **reading)
-    lines = [json.dumps(entry, ensure_ascii=False) for entry in answers(chosen, rows)]
+    lines = [json_text(entry) for entry in answers(chosen, rows)]
     if output is None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
     else:

@@ -11,15 +11,15 @@ from transformers import TrainerCallback
 
 def progress_bar(disable: bool = False) -> Progress:
     """The one look of progress in this tool; on standard error, so that --json output stays clean."""
-    from rich.console import Console
+    from uegr.console import Console
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     return Progress(*columns, console=Console(stderr=True), disable=disable)
 
