@@ -48,6 +48,7 @@ def train(method: Any, folder: Path, *, still: bool, times: int, processes: int)
     trainer = RobustTrainer(model=model, args=arguments, train_dataset=rows(model), method=method)
     trainer.train()
     assert trainer.args.world_size == processes
+    assert processes == 1 or not trainer.model_wrapped.broadcast_buffers  # law 4: not between two forwards of a step
     return model
 
 

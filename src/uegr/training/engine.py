@@ -51,9 +51,15 @@ class RobustTrainer(Trainer):
         self.prepared = False
         self._refuse()
         self._warn()
-        if self.args.ddp_broadcast_buffers is None:
-            self.args.ddp_broadcast_buffers = False  # not between two forwards of one step
+        self._keep_buffers()
         self.add_callback(GradientEdits(self))
+
+    def _keep_buffers(self) -> None:
+        """No broadcast of buffers between two forwards of one step; the accelerator has read the arguments already."""
+        if self.args.ddp_broadcast_buffers is None:
+            self.args.ddp_broadcast_buffers = False
+            if self.accelerator.ddp_handler is not None:
+                self.accelerator.ddp_handler.broadcast_buffers = False
 
     def _refuse(self) -> None:
         """What cannot work raises now, with the remedy."""
