@@ -44,7 +44,7 @@ def test_rift_s_checkpoint_has_its_heads_and_refuses_another_start() -> None:
     for key, weight in resumed.objective.memory.heads.named_parameters():
         assert torch.equal(weight, dict(method.objective.memory.heads.named_parameters())[key])
     other = prepared(made("rift"), shaken(classifier()), batch)
-    with pytest.raises(ValueError, match="expected the weights that this training once started from"):
+    with pytest.raises(ValueError, match="expected the weights that this training started from"):
         other.load_state_dict(state)
 
 

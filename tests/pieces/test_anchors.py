@@ -127,7 +127,7 @@ def test_a_checkpoint_holds_sums_and_refuses_other_anchors() -> None:
     other, _ = tiny("bert", dtype=torch.float64)
     resumed = Anchors()
     resumed.keep(moved(other, 0.01), matrix_names(other))
-    with pytest.raises(ValueError, match="expected the weights that this training once started from"):
+    with pytest.raises(ValueError, match="expected the weights that this training started from"):
         resumed.load_state_dict(state)
 
 

@@ -26,7 +26,7 @@ class MixedHull(ConvexHull):
     """ASCC's passes through a mixture of trained and pretrained weights."""
 
     keeps_weights: ClassVar[bool] = False
-    extra: ClassVar[str] = "the mixture is drawn, and its gradient led back"
+    extra: ClassVar[str] = "drawing the mixture, and its backward"
     batchwise: str = "each micro-batch draws a mixture of its own"
 
     def __init__(self, mixture: Mixture, **options: Any) -> None:

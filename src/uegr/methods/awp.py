@@ -7,7 +7,7 @@ Wu, Xia and Wang, "Adversarial weight perturbation helps robust generalization",
     v_l      = gamma ||theta_l|| g_l / ||g_l||,  g_l = dCE(x + delta; theta)/d theta_l
 
 applied at theta. gamma 0.005 is the paper's (its released script for plain adversarial training takes 0.01), found in
-one step; vectors (biases, norms) stand still, as in the released code. Deviations: the paper attacks pixels by ten
+one step; vectors (biases, norms) do not move, as in the released code. Deviations: the paper attacks pixels by ten
 steps of PGD, we the embedded input by one step of FGM (epsilon 1 as in `fgm`; 0 leaves the input clean and saves a
 pass); v's pass and the last see the same dropout mask. v follows the batch that a process holds, as in `sam`. 3 forward
 and 3 backward passes.

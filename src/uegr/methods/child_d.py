@@ -11,7 +11,7 @@ within the paper's search (0.1, 0.2, 0.3); p = 1 is vanilla and needs no pass. A
 of a batch, not each example's; only the encoder's stacked layers are ranked and masked, embeddings, pooler and head are
 left alone. Deviations: the release clips each gradient of that pass to norm 1, we do not; its dropout is drawn from a
 fixed seed, so that the child depends on data and weights alone. The child is in the checkpoint. 1 forward and 1
-backward pass a step.
+backward pass per step.
 """
 
 from collections.abc import Iterable, Mapping
@@ -54,7 +54,7 @@ class FixedChild(GradientEdit):
 
 
 class FisherTask(ChildTask):
-    """One clean pass a step, and one over the data before the first."""
+    """One clean pass per step, and one over the data before the first."""
 
     batchwise: str = "the Fisher information squares the mean gradient of a micro-batch, as released"
 

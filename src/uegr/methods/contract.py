@@ -1,7 +1,7 @@
 """What a method is: an objective that yields losses, edits of the gradient, and surgery on the model.
 
 An objective tells its step in time order and yields named, weighted loss terms; the engine back-propagates each set
-and returns control. It never calls backward, and knows no device and no process.
+and returns control. It never calls backward, and does not know about devices or processes.
 """
 
 import inspect
@@ -134,8 +134,9 @@ def configured(factory: MethodFactory) -> MethodFactory:
 def predictions(model: nn.Module, logits: Tensor, batch: Batch) -> Tensor:
     """Logits at the labelled positions, (rows, classes): what two passes over the same batch can be compared on.
 
-    Token classification and causal models have a row a token whose label is not -100 (a causal model's logits predict
-    the next token); several labels at once are as many two-way choices, several outputs of a regression as many rows.
+    Token classification and causal models have one row per token whose label is not -100 (a causal model's logits
+    predict the next token); several labels at once are as many two-way choices, several outputs of a regression as
+    many rows.
     """
     if logits.dim() == 3:
         mask = labelled(model, batch)

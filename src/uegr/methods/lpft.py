@@ -6,7 +6,7 @@ out-of-distribution", ICLR 2022.
     steps 0 .. n-1:  L = CE(x), only the head is trained;     steps n ..:  L = CE(x), everything is
 
 n = `probing` times all steps; 0 is vanilla. Deviations: the paper probes to convergence with a learning rate of its
-own and then starts anew; here both stages share one optimizer, schedule and dropout, and the share 0.2 is ours. While
+own and then starts over; here both stages share one optimizer, schedule and dropout, and the share 0.2 is ours. While
 probing, the encoder keeps no graph and its gradients are taken away before the optimizer's step: neither momentum nor
 weight decay moves it. n is fixed at the first step and is in the checkpoint. 1 forward and 1 backward pass.
 """

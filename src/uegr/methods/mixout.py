@@ -54,7 +54,7 @@ class Mixed(Objective):
     """One clean pass of the mixture."""
 
     keeps_weights: ClassVar[bool] = False
-    extra: ClassVar[str] = "the mixture is drawn, and its gradient led back"
+    extra: ClassVar[str] = "drawing the mixture, and its backward"
     batchwise: str = "each micro-batch draws a mixture of its own"
 
     def __init__(self, mixture: Mixture) -> None:

@@ -10,7 +10,7 @@ perturbation with selective training", Findings of EMNLP 2023.
 s~ the rank of the epoch's summed squared gradients, over the encoder's stacked layers only. epsilon 0.1, weight 0.01,
 alpha 0.9 and beta 10 (sentiment; 0.6 and 1 for entailment) are the paper's. `adversarial=False` leaves CE(x + delta)
 out and `reduction="sum"` sums the divergence, as the released code does. Deviations: the release ranks once more before
-the first step, in a pass of its own, and keeps one mask an epoch; here the first epoch is not masked, and masks are
+the first step, in a pass of its own, and keeps one mask per epoch; here the first epoch is not masked, and masks are
 drawn at each step. 2 forward and 3 backward passes, one of them for delta alone.
 """
 

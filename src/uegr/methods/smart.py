@@ -6,7 +6,7 @@ through principled regularized optimization", ACL 2020.
     L      = CE(x; theta) + smoothness l_s(P(x~), P(x)) + proximal l_s(P(x), P(x; theta~))
     l_s    = KL(P || Q) + KL(Q || P), for a regression the squared difference
     x~     = x + delta_T,   delta_0 ~ N(0, sigma^2),   delta_t+1 = clip(delta_t + step g / ||g||_inf, epsilon)
-    theta~ = momentum theta~ + (1 - momentum) theta, once a step
+    theta~ = momentum theta~ + (1 - momentum) theta, once per step
 
 the smoothness-inducing regulariser and the momentum Bregman proximal point. Defaults: lambda_s (`smoothness`) 1 of the
 paper's {1, 3, 5}, mu (`proximal`) 1, epsilon = sigma = 1e-5, step 1e-3, one ascent step. Deviations: momentum is 0.99

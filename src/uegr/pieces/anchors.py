@@ -29,7 +29,7 @@ SAME = 1e-6  # relative: sums of the same weights on another machine
 class Anchors:
     """Copies of chosen weights of a model, as they are when `keep` is called.
 
-    The copies are no part of a checkpoint, since the model that training starts from has them; their sums are, so that
+    The copies are not in a checkpoint, because the model that training starts from has them. Their sums are, so that
     resuming from another model is refused.
     """
 
@@ -56,7 +56,7 @@ class Anchors:
         return [(parameters[name], anchor.to(parameters[name].device)) for name, anchor in self.values.items()]
 
     def squared_distance(self, model: nn.Module) -> Tensor:
-        """The sum over all anchored weights of (w - u)^2, at no copy of either."""
+        """The sum over all anchored weights of (w - u)^2, without a copy of either."""
         pairs = [(at_least_single(w), at_least_single(u)) for w, u in self.pairs(model)]
         return torch.stack([mse_loss(w, u, reduction="sum") for w, u in pairs]).sum()
 
@@ -65,7 +65,7 @@ class Anchors:
         return {"anchors": fingerprint(self.values.values())} if self.values else {}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Refuse to go on from other anchors than before."""
+        """Refuse to resume from other anchors than before."""
         if "anchors" in state and self.values:
             check_fingerprint(fingerprint(self.values.values()), state["anchors"])
 
@@ -88,7 +88,7 @@ def check_fingerprint(got: Tensor, expected: Tensor) -> None:
     size = expected[1].item()
     if (got - expected.cpu()).abs()[:2].max() > SAME * max(size, 1e-30):
         raise ValueError(
-            "expected the weights that this training once started from, got others; load the pretrained model, "
+            "expected the weights that this training started from, got others; load the pretrained model, "
             "not the checkpoint's, and then resume"
         )
 

@@ -45,7 +45,7 @@ class Projections(nn.Module):
     def forward(self, trained: Tensor, pretrained: Tensor, labels: Tensor) -> Tensor:
         """L from features (examples, size) and the examples' classes (examples,).
 
-        A class that the batch lacks has a gradient of zero and not none, so that all processes have the same.
+        A class that the batch lacks gets a zero gradient, not none, so that all processes reduce the same parameters.
         """
         dtype = next(self.parameters()).dtype
         total = torch.zeros((), dtype=dtype, device=trained.device)

@@ -20,7 +20,7 @@ Reduction = Literal["mean", "sum"]
 
 
 def kl(a: Tensor, b: Tensor) -> Tensor:
-    """KL(P || Q), one number a row of logits."""
+    """KL(P || Q), one number per row of logits."""
     return _kl(a.log_softmax(-1), b.log_softmax(-1))
 
 

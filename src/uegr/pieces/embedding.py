@@ -1,7 +1,7 @@
-"""The door through which a perturbation enters: the output of the model's input-embedding layer.
+"""Where a perturbation enters the model: at the output of its input-embedding layer.
 
-A forward hook on `get_input_embeddings()` serves every architecture alike: position ids, pad positions and masks are
-still made by the model from its own `input_ids`, which would be lost by handing it `inputs_embeds`.
+A forward hook on `get_input_embeddings()` works for every architecture: the model still makes position ids, pad
+positions and masks from its own `input_ids`, which it could not with `inputs_embeds`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ def token_mask(batch: Batch) -> Tensor:
 def repeated(batch: Batch, times: int) -> dict[str, Any]:
     """The batch `times` times in a row, pass after pass: row k·B + i is example i of pass k.
 
-    `num_items_in_batch`, the divisor that transformers hands to a token-level loss, grows with it.
+    `num_items_in_batch`, the divisor that transformers passes to a token-level loss, grows with it.
 
     >>> repeated({"input_ids": torch.tensor([[1], [2]])}, 2)["input_ids"].flatten().tolist()
     [1, 2, 1, 2]

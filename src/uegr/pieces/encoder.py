@@ -42,7 +42,7 @@ def layer_names(model: nn.Module) -> list[str]:
 
 
 def matrix_names(model: nn.Module) -> list[str]:
-    """The encoder's trainable matrices that are no embeddings: what Lee 2020 mixes."""
+    """The encoder's trainable matrices that are not embeddings: what Lee 2020 mixes."""
     tables = [module for module in unwrapped(model).modules() if isinstance(module, nn.Embedding)]
     embedded = {id(parameter) for table in tables for parameter in table.parameters()}
     weights = dict(unwrapped(model).named_parameters())

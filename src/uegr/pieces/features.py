@@ -85,7 +85,7 @@ class FrozenEncoder:
 
 
 def passenger(model: nn.Module, name: str, module: nn.Module) -> None:
-    """Make `module` part of the model for optimizer, device and processes, and for no saved or loaded state.
+    """Make `module` part of the model for optimizer, device and processes, but not for a saved or loaded state.
 
     A model that carries one is saved as if it did not, and loads a state that lacks it.
     """

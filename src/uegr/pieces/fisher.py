@@ -41,7 +41,7 @@ def fisher(
 
 
 def mean_over_processes(values: Tensor) -> Tensor:
-    """Each process has seen its part of the data, and all must go on with the same outcome."""
+    """Each process has seen its part of the data, and all must continue with the same result."""
     if distributed.is_available() and distributed.is_initialized():
         distributed.all_reduce(values)
         values /= distributed.get_world_size()

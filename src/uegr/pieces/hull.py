@@ -20,7 +20,7 @@ from uegr.pieces.embedding import Batch, arranged, embedding_layer, token_mask
 from uegr.pieces.encoder import in_mode
 from uegr.pieces.sides import Side, on_side
 
-OUTSIDE = -1e4  # the logit of a column that is no substitute: its weight is exactly 0, its gradient too
+OUTSIDE = -1e4  # the logit of a column that is not a substitute: its weight is exactly 0, its gradient too
 
 
 @dataclass(frozen=True)

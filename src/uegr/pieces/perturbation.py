@@ -27,7 +27,7 @@ Norm = Literal["example", "token", "matrix", "max", "sign"]
 
 
 def check_norm(norm: str) -> Norm:
-    """The norm's name, if it is one."""
+    """The norm's name, checked."""
     for known in get_args(Norm):
         if norm == known:
             return known  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""What a pretrained encoder knew, and how much of it the trained one still tells (RIFT).
+"""What a pretrained encoder knew, and how much of it the trained one keeps (RIFT).
 
 A frozen copy of the encoder gives the clean features; projections, trained with the model, compare them with the
 adversarial ones by InfoNCE (contrast.py). The projections travel with the model while it trains and are kept in the
@@ -39,7 +39,7 @@ class Recollection:
         self.made = FrozenEncoder(model), heads
 
     def parts(self) -> tuple[FrozenEncoder, Projections]:
-        """What `prepare` made, or that it is to be called."""
+        """What `prepare` made; an error before it was called."""
         if self.made is None:
             raise ValueError(
                 "expected the frozen pretrained model, got none; call method.objective.prepare(model, batches) before "

@@ -1,4 +1,4 @@
-"""Where in training a step is, for what grows, anneals, refreshes or draws random numbers."""
+"""Where in the training a step is: for schedules, windows of steps, and random numbers."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ import torch
 class Moment:
     """One optimizer step: its number from 0, how many there will be, how many make an epoch, and the run's seed.
 
-    A loop that knows neither total nor epoch leaves them out, and what needs them says so.
+    A loop that knows neither total nor epoch leaves them out; a method that needs them raises an error.
     """
 
     step: int = 0

@@ -16,7 +16,7 @@ Side = Literal["second", "first", "both"]
 
 
 def check_side(side: str) -> Side:
-    """The side's name, if it is one."""
+    """The side's name, checked."""
     for known in get_args(Side):
         if side == known:
             return known  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Where a model drops: its `nn.Dropout` modules, how the batch lies before them, and their forward for a while another.
+"""Where a model drops: its `nn.Dropout` modules, how a batch is laid out there, and another forward for a time.
 
 A site is a called `nn.Dropout` whose input has units in its last dimension. Attention probabilities (four dimensions,
-or a float handed to the attention kernel) are no units of the network and keep their own dropout.
+or a float handed to the attention kernel) are not units of the network and keep their own dropout.
 """
 
 from collections.abc import Callable, Iterator

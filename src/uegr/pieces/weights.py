@@ -1,11 +1,11 @@
-"""Weights moved, replaced or frozen for a moment.
+"""Weights that are moved, replaced or frozen for a time.
 
 The contexts lay the weights aside and put them back untouched, also when the body raises. Autocast's own copies of the
 weights are thrown away with every change, or it would use them again. Only trainable parameters are ever touched, so
-that on a PEFT model the frozen base stands still.
+that the frozen base of a PEFT model does not move.
 
     steepest:  v   = rho g / ||g||_2                  one norm over all parameters together (SAM)
-    relative:  v_l = gamma ||w_l||_2 g_l / ||g_l||_2  one norm a tensor, in proportion to its weights (AWP)
+    relative:  v_l = gamma ||w_l||_2 g_l / ||g_l||_2  one norm per tensor, in proportion to its weights (AWP)
 """
 
 import math
@@ -118,7 +118,7 @@ def frozen(weights: Weights) -> Iterator[None]:
 
 
 class Trailing:
-    """An average of the past weights, momentum * average + (1 - momentum) * weights, moved at most once a step."""
+    """An average of the past weights, momentum * average + (1 - momentum) * weights, moved at most once per step."""
 
     def __init__(self, momentum: float) -> None:
         if not 0 <= momentum < 1:

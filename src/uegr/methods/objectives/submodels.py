@@ -119,13 +119,13 @@ class RegularizedAdversarial(Objective):
 
 
 def check_count(name: str, values: Sequence[float] | None, submodels: int) -> None:
-    """One value a sub-model, or none."""
+    """One value per sub-model, or none."""
     if values is not None and len(values) != submodels:
-        raise ValueError(f"expected {submodels} {name}, one a sub-model, got {len(values)}")
+        raise ValueError(f"expected {submodels} {name}, one per sub-model, got {len(values)}")
 
 
 def check_rates(rates: Sequence[float] | None, submodels: int) -> None:
-    """Dropout rates in [0, 1), one a sub-model."""
+    """Dropout rates in [0, 1), one per sub-model."""
     check_count("rates", rates, submodels)
     for rate in rates or ():
         if not 0 <= rate < 1:
