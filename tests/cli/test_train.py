@@ -214,3 +214,43 @@ def test_a_file_is_read_as_the_flags_say(uegr, home, odd, tmp_path):
     code, out, error = uegr("train", *base, *ODD, "--label-column", "stars")
     assert code == 0, error
     assert json.loads(out)["tasks"]["odd"]["labels"] == ["bad", "good"]
+
+
+def unfinished(finished, place):
+    """The finished run as it was before it ended."""
+    place.mkdir()
+    (place / "config.yaml").write_bytes((finished / "config.yaml").read_bytes())
+    return place
+
+
+def test_a_run_resumes_by_its_folder_alone(uegr, finished, tmp_path):
+    run = unfinished(finished, tmp_path / "run")
+    code, out, error = uegr("train", "--resume", run, "--quiet", "--json")
+    assert code == 0, error
+    whole = json.loads((finished / "result.json").read_text())
+    assert json.loads(out)["config"] == whole["config"]
+    assert (run / "model.safetensors").read_bytes() == (finished / "model.safetensors").read_bytes()
+
+
+def test_other_settings_than_those_of_the_resumed_run_are_refused(uegr, finished, tmp_path):
+    run = unfinished(finished, tmp_path / "run")
+    assert "was started with another seed" in uegr("train", "--resume", run, "--seed", "9")[2]
+    assert "leave out --output" in uegr("train", "--resume", run, "--output", tmp_path / "other")[2]
+    assert "expected --resume" in uegr("train", run)[2]
+
+
+def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
+    code, _, error = train(tmp_path / "new", "--resume")
+    assert (code, error) == (
+        2,
+        f"nothing to resume in {tmp_path / 'new'}: it has no config.yaml; leave out --resume to start a run",
+    )
+    assert not (tmp_path / "new").exists()
+    assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
+
+
+@pytest.mark.parametrize("command", [["evaluate"], ["attack"], ["predict", "--text", "x"]])
+def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(command, uegr, finished, tmp_path):
+    run = unfinished(finished, tmp_path / "a run")
+    code, _, error = uegr(*command, run)
+    assert (code, error) == (2, f"{run} is an unfinished run; finish it with `uegr train --resume '{run}'`")

@@ -10,6 +10,7 @@ from uegr.cli.collector import usual
 from uegr.cli.groups import Group, with_groups
 from uegr.cli.options import FILES, LABELS, AllowCode, Json, Quiet, TrustCode
 from uegr.cli.printing import print_json
+from uegr.errors import InputError
 
 Flags = dict[str, Any]  # a key of the configuration, such as training.epochs, and its value; None: not given
 LORA_RANK = 8
@@ -114,6 +115,9 @@ def train(
     labels: Flags,
     training: Flags,
     augmentation: Flags,
+    run: Annotated[
+        Path | None, typer.Argument(help="The folder of a run to resume, with --resume; its settings are known.")
+    ] = None,
     method: Annotated[
         str | None, typer.Option(help="A method (`uegr list methods`), or module:function; default: uegr.")
     ] = None,
@@ -127,21 +131,28 @@ def train(
     ] = None,
     allow_code: AllowCode = False,
     seed: Annotated[int | None, typer.Option(help="Determines every random number; default: 0.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume an interrupted run: --resume RUN, or the same command again.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Fine-tune a model with a method."""
     from uegr.training.config import read_config
 
+    if run is not None:
+        config, output = started(run, config, output, resume)
     reading = {f"dataset.{key}": value for key, value in (files | labels).items()}
     flags = {"method.name": method, **model, **data, **reading, **training, **augmentation, "seed": seed}
     chosen = read_config(config, flags, settings or [], allow_code=allow_code)
 
+    from uegr.runs.folder import check_started
     from uegr.runs.train import train as train_run
     from uegr.training.processes import leave_processes
 
     output = output or Path("runs") / chosen.label()
+    if resume:
+        check_started(output)
     with usual():
         result = train_run(chosen, output, resume=resume, quiet=quiet)
     leave_processes()
@@ -151,3 +162,16 @@ def train(
         from uegr.report.terminal import show_scores
 
         show_scores(result, output)
+
+
+def started(run: Path, config: Path | None, output: Path | None, resume: bool) -> tuple[Path, Path]:
+    """The configuration and the folder of a run that is resumed by its folder alone."""
+    if not resume:
+        raise InputError(f"expected --resume with the folder of a run, got {run} alone; use --output for a new run")
+    if output is not None or config is not None:
+        raise InputError(f"{run} has its own folder and configuration; leave out --output and --config")
+
+    from uegr.runs.folder import CONFIG, check_started
+
+    check_started(run)
+    return run / CONFIG, run

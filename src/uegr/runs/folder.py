@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import yaml
@@ -46,6 +47,8 @@ def is_done(folder: Path) -> bool:
 
 def read(folder: Path) -> Result:
     """The result of a finished run."""
+    if not is_done(folder) and (folder / CONFIG).is_file():
+        raise InputError(f"{folder} is an unfinished run; finish it with `uegr train --resume {quote(str(folder))}`")
     if not is_done(folder):
         raise InputError(f"expected a finished run with {RESULT} in {folder}, got none; run `uegr train` first")
     return results.read(folder / RESULT)
@@ -99,6 +102,12 @@ def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
             f"{folder} was started with another {', '.join(changed)} (see its {CONFIG}); "
             "use the same settings, or choose another --output"
         )
+
+
+def check_started(folder: Path) -> None:
+    """Raise if there is no run to resume."""
+    if not (folder / CONFIG).is_file():
+        raise InputError(f"nothing to resume in {folder}: it has no {CONFIG}; leave out --resume to start a run")
 
 
 def last_checkpoint(folder: Path) -> Path | None:
