@@ -99,6 +99,18 @@ def test_table_3_has_the_calibration_and_the_sets_of_roast() -> None:
         assert {"shift", "adversarial", "anomaly"} <= kinds
 
 
+@pytest.mark.parametrize("file", [file for file in PAPERS if file.stem.startswith("rift")], ids=lambda file: file.stem)
+def test_the_grids_of_rift_train_as_its_release(file: Path) -> None:
+    for cell in scaled(file, "full")[1]:
+        config = RunConfig(**cell.config)
+        training, imdb = config.training, config.dataset.name == "imdb"
+        assert training.batch_size == (32 if imdb else 120)
+        assert (training.balanced, training.warmup, config.model.head) == (True, 0.1, "mlp")
+        assert (training.weight_decay, training.weight_decay_on) == (2e-4, "head")
+        assert not imdb or training.max_length == 300
+        assert training.epochs == 20 or "training.epochs" in cell.varied
+
+
 @pytest.mark.slow
 @named
 def test_its_smallest_scale_runs(file: Path, tmp_path: Path) -> None:

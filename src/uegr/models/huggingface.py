@@ -26,14 +26,17 @@ def load(
     attention: str | None = None,
     dtype: str | torch.dtype | None = None,
     trust_remote_code: bool = False,
+    mlp: int | None = None,
+    pretrained: bool = True,
     whole: bool = False,
 ) -> Loaded:
     """A sequence classifier and its tokenizer; a missing head is drawn from `seed`.
 
     With neither `num_labels` nor `labels` the checkpoint's own head is kept, and with `whole` (a finished run) every
     weight of it must be there. `attention` is transformers' attn_implementation (its default is SDPA where the family
-    has it); `dtype` defaults to float32, since training in half precision, which many checkpoints have, loses small
-    updates.
+    has it). `mlp` makes the head an MLP with that many hidden units (models/mlp.py). Without `pretrained` every weight
+    is drawn; only the architecture and the tokenizer are the checkpoint's. `dtype` defaults to float32, since training
+    in half precision, which many checkpoints have, loses small updates.
     """
     place = locate(name)
     from transformers import AutoConfig, AutoTokenizer  # after the name is found: the import takes seconds
@@ -46,10 +49,14 @@ def load(
         if config.model_type == "uegr_mtdnn" and (num_labels, labels, problem_type) != (None,) * 3:
             raise InputError(several_heads(config, name))
         head(config, num_labels, labels, problem_type)
+        if mlp is not None:
+            config.uegr_mlp = mlp
         tokenizer = AutoTokenizer.from_pretrained(place.path, **source)
-        model, fresh = weights(
-            place.path, config, seed, whole=whole, attn_implementation=attention, dtype=precision(dtype), **source
-        )
+        options: dict[str, Any] = {"attn_implementation": attention, "dtype": precision(dtype), **source}
+        if pretrained:
+            model, fresh = weights(place.path, config, seed, whole=whole, **options)
+        else:
+            model, fresh = drawn(config, seed, **options)
     pad(model, tokenizer, name)
     bound(model, tokenizer, place.card)
     return Loaded(model, tokenizer, name, place.card, fresh)
@@ -89,7 +96,11 @@ def weights(
     import torch
     from transformers import AutoModel, AutoModelForSequenceClassification
 
-    kind = AutoModel if bare else AutoModelForSequenceClassification
+    kind: Any = AutoModel if bare else AutoModelForSequenceClassification
+    if not bare and getattr(config, "uegr_mlp", None):
+        from uegr.models.mlp import classifier_with_mlp
+
+        kind = classifier_with_mlp(config)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model: PreTrainedModel
@@ -109,3 +120,20 @@ def weights(
             f"{min(wanting)}" + (f" and {len(wanting) - 1} more" if len(wanting) > 1 else "")
         )
     return model, fresh
+
+
+def drawn(
+    config: PreTrainedConfig, seed: int, *, local_files_only: bool = True, **options: Any
+) -> tuple[PreTrainedModel, frozenset[str]]:
+    """The classifier of this configuration with every weight drawn from the seed, and the names of all of them."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    if getattr(config, "uegr_mlp", None):
+        raise InputError("expected pretrained weights below an MLP head, got none; use a linear head")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        made: Any = AutoModelForSequenceClassification
+        model: PreTrainedModel = made.from_config(config, **options)
+    model.train(False)
+    return model, frozenset(model.state_dict())

@@ -89,6 +89,7 @@ class FinishedTask:
             problem_type="regression" if self.labels is None else None,
             seed=self.run.config.seed,
             trust_remote_code=self.run.trust_remote_code,
+            pretrained=options.pretrained,
         ).model
 
     def probabilities(self, texts: Sequence[Text], **options: Any) -> Any:

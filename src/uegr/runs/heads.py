@@ -14,6 +14,7 @@ from uegr.errors import InputError, warn
 from uegr.models import Loaded
 from uegr.training.config import RunConfig
 
+MLP_HIDDEN = 256  # RIFT's release: 768-256-ReLU
 Sets = dict[str, Data]
 Rows = dict[str, tuple[Any, Any]]
 
@@ -76,6 +77,8 @@ class SeveralHeads(Heads):
     def check(self, config: RunConfig) -> None:
         if config.augment.name is not None:
             raise InputError(f"--augment attacks one data set, got --model {config.model.name}; leave it out")
+        if config.model.head != "linear" or not config.model.pretrained:
+            raise InputError(f"model.head and model.pretrained are for one data set, got --model {config.model.name}")
         if config.training.balanced:
             raise InputError(f"training.balanced is for one data set, got --model {config.model.name}; leave it out")
         if config.model.vectors:
@@ -156,7 +159,14 @@ def load_one(config: RunConfig, data: Data) -> Loaded:
         return from_scratch(config, card.name, data, head)
     if options.vectors or options.settings:
         raise InputError(f"vectors and settings are for models without pretraining, got {options.name}; leave them out")
-    loaded = models.load(options.name, attention=options.attention, trust_remote_code=options.trust_remote_code, **head)
+    loaded = models.load(
+        options.name,
+        attention=options.attention,
+        trust_remote_code=options.trust_remote_code,
+        mlp=MLP_HIDDEN if options.head == "mlp" else None,
+        pretrained=options.pretrained,
+        **head,
+    )
     return with_adapters(config, scaled(loaded, data)) if options.lora else scaled(loaded, data)
 
 
@@ -165,6 +175,8 @@ def from_scratch(config: RunConfig, name: str, data: Data, head: dict[str, Any])
     from uegr.data.vocabulary import vocabulary
 
     options = config.model
+    if options.head != "linear" or not options.pretrained:
+        raise InputError(f"model.head and model.pretrained are for pretrained models, got {name}; leave them out")
     if options.lora:
         raise InputError(f"--lora adapts a pretrained model, got {name}, which is trained from scratch; leave it out")
     words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)

@@ -30,6 +30,8 @@ class ModelConfig(Strict):
     attention: str | None = None
     dtype: str | None = None
     trust_remote_code: bool = False
+    head: Literal["linear", "mlp"] = "linear"  # mlp: width-256-ReLU-labels, as RIFT's release
+    pretrained: bool = True  # False: the architecture with random weights
     vectors: str | None = None  # word vectors for a model without pretraining: a name or a file
     settings: dict[str, Any] = {}  # its own settings, such as filters or hidden_size
     lora: int | None = Field(None, ge=1)  # the rank of adapters to train in place of the encoder's matrices
