@@ -26,7 +26,16 @@ def test_a_finished_run_is_a_folder_that_plain_transformers_loads(finished):
     assert accuracy["value"] > 0.9
     assert accuracy["n"] == 24
     assert sorted(p.name for p in finished.iterdir()) == sorted(
-        [".lock", "README.md", "config.yaml", "config.json", "metrics.jsonl", "model.safetensors", "result.json"]
+        [
+            ".lock",
+            "README.md",
+            "config.yaml",
+            "config.json",
+            "manifest.json",
+            "metrics.jsonl",
+            "model.safetensors",
+            "result.json",
+        ]
         + [p.name for p in finished.glob("tokenizer*")]
     )
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]

@@ -43,4 +43,4 @@ def test_a_killed_run_resumes_to_bitwise_the_same_weights(home, tmp_path):
 
 
 def whole_checkpoints(folder: Path):
-    return list(folder.glob("checkpoint-*/trainer_state.json"))
+    return list(folder.glob("checkpoint-*/manifest.json"))

@@ -20,7 +20,7 @@ from uegr.errors import InputError
 from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import Text, probabilities
-from uegr.runs import folder
+from uegr.runs import folder, manifest
 from uegr.runs.sets import loaded
 from uegr.training.config import RunConfig
 
@@ -119,7 +119,9 @@ class FinishedRun:
 
     @cached_property
     def loaded(self) -> Loaded:
-        """Model and tokenizer as `uegr.models.load` gives them."""
+        """Model and tokenizer as `uegr.models.load` gives them; a damaged file is an error."""
+        if reason := manifest.damage(self.folder):
+            raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
         return models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)
 
     @property

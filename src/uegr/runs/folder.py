@@ -7,13 +7,14 @@ evaluate` and `uegr attack` can work on one run at the same time.
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import yaml
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from uegr import result as results
 from uegr import safe_yaml
@@ -23,7 +24,7 @@ from uegr.result import Result
 from uegr.runs import model_card
 
 RESULT, CONFIG, METRICS = results.NAME, "config.yaml", "metrics.jsonl"
-LOCK = ".lock"  # held while result.json is replaced
+LOCK = ".lock"  # held while a run is trained, and while result.json is replaced
 ANSWERS = "answers.safetensors"  # of teachers, while a run that has some is not done
 
 
@@ -54,9 +55,26 @@ def read(folder: Path) -> Result:
     return results.read(folder / RESULT)
 
 
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """The lock of a run, for as long as it is trained; a second training in the same folder is an error."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        taken = lock(folder).acquire(timeout=0)
+    except Timeout:
+        raise InputError(f"another process trains in {folder}; wait for it, or choose another --output") from None
+    with taken:
+        yield
+
+
+def lock(folder: Path) -> FileLock:
+    """The one lock of a run; whoever holds it may take it again."""
+    return FileLock(folder / LOCK, is_singleton=True)
+
+
 def create(folder: Path, result: Result) -> Result:
     """The model card, then result.json, which says that the run is done; checkpoints are not needed any more."""
-    with FileLock(folder / LOCK):
+    with lock(folder):
         write(folder, result)
     clear_checkpoints(folder)
     return result
@@ -64,7 +82,7 @@ def create(folder: Path, result: Result) -> Result:
 
 def update(folder: Path, change: Callable[[Result], Result]) -> Result:
     """Replace result.json by `change` of what it holds now; nobody else's section is lost."""
-    with FileLock(folder / LOCK):
+    with lock(folder):
         return write(folder, change(read(folder)))
 
 
@@ -91,7 +109,7 @@ def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
     """A run may start in a new or empty folder, or resume where the same run started; any other folder is an error."""
     before = read_config(folder)
     if before is None:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {LOCK}):
             raise InputError(f"expected a new or empty folder, got {folder}; choose another --output")
         return
     if not resume:
@@ -110,20 +128,8 @@ def check_started(folder: Path) -> None:
         raise InputError(f"nothing to resume in {folder}: it has no {CONFIG}; leave out --resume to start a run")
 
 
-def last_checkpoint(folder: Path) -> Path | None:
-    """The newest whole checkpoint: its trainer_state.json is written last and must parse."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
-    for path in found:
-        try:
-            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        return path
-    return None
-
-
 def clear_checkpoints(folder: Path) -> None:
     """Drop what only an unfinished run needs."""
-    for path in [*folder.glob("checkpoint-*"), folder / "best"]:
+    for path in [*folder.glob("*checkpoint-*"), *folder.glob("best-*"), folder / "best.partial"]:
         shutil.rmtree(path, ignore_errors=True)
     (folder / ANSWERS).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from uegr.models.texts import probabilities, texts_of
 from uegr.result import Figures, Machine, Task
 from uegr.runs.heads import head_of
 from uegr.runs.prepare import Prepared
+from uegr.training.callbacks import best_folders
 from uegr.training.config import RunConfig
 
 PACKAGES = ("uegr", "torch", "transformers", "accelerate", "datasets")
@@ -31,7 +32,7 @@ def save(loaded: Loaded, place: Path) -> None:
 
 def final_model(config: RunConfig, place: Path, model: Any) -> Any:
     """The model with the weights of its best epoch, or the last; adapters are merged into it."""
-    best = place / "best" if config.training.select == "best" else None
+    best = next(iter(best_folders(place)), None) if config.training.select == "best" else None
     if config.model.lora:
         from uegr.models.lora import merged
 

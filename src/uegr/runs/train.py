@@ -3,14 +3,15 @@
 import os
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from uegr.result import Result, Training
-from uegr.runs import augment, folder, outcome, teachers
+from uegr.runs import augment, checkpoints, folder, manifest, outcome, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
-from uegr.runs.trainer import make_trainer
+from uegr.runs.trainer import keeps_best, make_trainer
 from uegr.training.config import RunConfig
 
 
@@ -29,17 +30,22 @@ def train(
     prepared = prepare(config, development=development)
     augment.check(prepared)
     taught = teachers.find(prepared)
-    if int(os.environ.get("RANK", 0)) == 0:
-        folder.write_config(place, settings)
-    prepared = teachers.taught(prepared, taught, place, quiet)
-    trainer, bar = make_trainer(prepared, place, quiet)
-    spent = fitted(trainer, bar, place)
-    return finish(prepared, settings, place, trainer, spent) if trainer.is_world_process_zero() else None
+    first = int(os.environ.get("RANK", 0)) == 0
+    with folder.held(place) if first else nullcontext():
+        if first:
+            folder.check(place, settings, resume)  # again: another process may have started here in the meantime
+            folder.write_config(place, settings)
+        prepared = teachers.taught(prepared, taught, place, quiet)
+        started_from = manifest.origin(settings, prepared.rows, prepared.loaded.model, outcome.versions())
+        trainer, bar = make_trainer(prepared, place, started_from, quiet)
+        with trainer.args.main_process_first(desc="checkpoint"):  # the first process sets damaged ones aside
+            checkpoint = checkpoints.newest(place, started_from, keeps_best(config))
+        spent = fitted(trainer, bar, checkpoint)
+        return finish(prepared, settings, place, trainer, spent, started_from) if first else None
 
 
-def fitted(trainer: Any, bar: Any, place: Path) -> dict[str, Any]:
-    """Train, from the last checkpoint where there is one; what it cost, and whether it was resumed."""
-    checkpoint = folder.last_checkpoint(place)
+def fitted(trainer: Any, bar: Any, checkpoint: Path | None) -> dict[str, Any]:
+    """Train, from a checkpoint where there is one; what it cost, and whether it was resumed."""
     started, processor = time.time(), time.process_time()
     try:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
@@ -54,11 +60,19 @@ def fitted(trainer: Any, bar: Any, place: Path) -> dict[str, Any]:
     }
 
 
-def finish(prepared: Prepared, settings: dict[str, Any], place: Path, trainer: Any, spent: dict[str, Any]) -> Result:
+def finish(
+    prepared: Prepared,
+    settings: dict[str, Any],
+    place: Path,
+    trainer: Any,
+    spent: dict[str, Any],
+    started_from: manifest.Origin,
+) -> Result:
     """Keep the chosen weights, score every task, and write result.json last."""
     model = outcome.final_model(prepared.config, place, prepared.loaded.model)
     loaded = replace(prepared.loaded, model=model)
     outcome.save(loaded, place)
+    manifest.write(place, started_from)
     tasks = {task: outcome.task(replace(prepared, loaded=loaded), task) for task in prepared.sets}
     training = Training(
         rows=sum(task.rows for task in tasks.values()),

@@ -1,17 +1,20 @@
 """The trainer of a run, its arguments, and what watches it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from uegr.runs import augment, folder
+from uegr.runs import augment, folder, manifest
 from uegr.runs.attacked_rows import Augment
+from uegr.runs.checkpoints import KEPT, Manifests
+from uegr.runs.manifest import Origin
 from uegr.runs.prepare import Prepared
 from uegr.training.config import RunConfig
 
 
-def make_trainer(prepared: Prepared, place: Path, quiet: bool) -> tuple[Any, Any]:
+def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: bool) -> tuple[Any, Any]:
     """The trainer and its progress bar."""
     from transformers import DataCollatorWithPadding
 
@@ -21,8 +24,10 @@ def make_trainer(prepared: Prepared, place: Path, quiet: bool) -> tuple[Any, Any
     config = prepared.config
     bar = ShowProgress(f"{config.method['name']} · {config.model.name} · {', '.join(prepared.sets)}", quiet)
     callbacks: list[Any] = [bar, MetricsFile(place / folder.METRICS)]
-    if config.training.select == "best" or config.training.patience:
-        callbacks.append(KeepBest(place / "best", prepared.heads.metric(prepared.sets), config.training.patience))
+    if keeps_best(config):
+        metric, seal = prepared.heads.metric(prepared.sets), partial(manifest.write, started_from=started_from)
+        callbacks.append(KeepBest(place, metric, config.training.patience, seal))
+    callbacks.append(Manifests(started_from))  # after the one that puts off a checkpoint
     adding, rows = augment.augmented(prepared, place, bar)
     trainer = prepared.heads.trainer(
         prepared.sets,
@@ -41,6 +46,11 @@ def make_trainer(prepared: Prepared, place: Path, quiet: bool) -> tuple[Any, Any
         if isinstance(callback, KeepBest | Augment):
             callback.trainer = trainer
     return trainer, bar
+
+
+def keeps_best(config: RunConfig) -> bool:
+    """Whether the best epoch is chosen on validation rows."""
+    return config.training.select == "best" or config.training.patience is not None
 
 
 def quieten() -> None:
@@ -79,7 +89,7 @@ def arguments(config: RunConfig, place: Path) -> Any:
         eval_strategy="epoch",
         save_strategy="steps" if options.checkpoint_steps else "epoch",
         save_steps=options.checkpoint_steps or 500,
-        save_total_limit=1,
+        save_total_limit=KEPT,
         logging_steps=10,
         report_to=options.report_to,
         disable_tqdm=True,

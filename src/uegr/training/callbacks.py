@@ -2,6 +2,8 @@
 
 import json
 import math
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,7 @@ class ShowProgress(TrainerCallback):
 
 
 class MetricsFile(TrainerCallback):
-    """Every log entry as one JSON line; a resumed run drops what came after its checkpoint."""
+    """Every log entry as one JSON line; a resumed run drops what came after its checkpoint and writes it again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -66,10 +68,20 @@ class MetricsFile(TrainerCallback):
         self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        if state.is_world_process_zero and logs:
-            entry = {"step": state.global_step, "epoch": state.epoch, **logs}
+        kept = {key: value for key, value in (logs or {}).items() if not is_time(key)}
+        if state.is_world_process_zero and kept:
+            entry = {"step": state.global_step, "epoch": state.epoch, **kept}
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
+
+
+def is_time(key: str) -> bool:
+    """Whether a log entry depends on the clock, or on where the training was resumed; result.json has the cost.
+
+    >>> [is_time(key) for key in ("eval_runtime", "eval_samples_per_second", "train_loss", "eval_loss")]
+    [True, True, True, False]
+    """
+    return key.endswith(("_runtime", "_per_second")) or key in ("train_loss", "total_flos")
 
 
 def _step(line: str) -> float:
@@ -80,15 +92,17 @@ def _step(line: str) -> float:
 
 
 class KeepBest(TrainerCallback):
-    """The weights of the evaluation that scored highest, in `folder`, with their score beside them.
+    """The weights of the evaluation that scored highest, in `folder`/best-STEP, whole or not there.
 
     transformers' load_best_model_at_end ties checkpoints to evaluations; this leaves checkpoints free. Writing the same
     best again after a resume gives the same files. A checkpoint that falls on an evaluation is written after it: a
-    resumed run knows its score.
+    resumed run knows its score. `seal` is called with the folder before it gets its name.
     """
 
-    def __init__(self, folder: Path, metric: str, patience: int | None = None) -> None:
-        self.folder, self.metric, self.patience = folder, f"eval_{metric}", patience
+    def __init__(
+        self, folder: Path, metric: str, patience: int | None = None, seal: Callable[[Path], None] | None = None
+    ) -> None:
+        self.folder, self.metric, self.patience, self.seal = folder, f"eval_{metric}", patience, seal
         self.trainer: Any = None
         self.save_later = False
 
@@ -106,8 +120,28 @@ class KeepBest(TrainerCallback):
             return
         past = [e[self.metric] for e in state.log_history if self.metric in e and e["step"] < state.global_step]
         if not past or score > max(past):
-            self.trainer.save_model(str(self.folder))
+            self.keep(state)
         scores = [*past, score]
         since = len(scores) - 1 - scores.index(max(scores))
         if self.patience is not None and since >= self.patience:
             control.should_training_stop = True
+
+    def keep(self, state: Any) -> None:
+        """Write the weights under another name, then put them in the place of the best before."""
+        partial, final = self.folder / "best.partial", self.folder / f"best-{state.global_step}"
+        self.trainer.save_model(str(partial))  # every process takes part, the first one writes
+        if not state.is_world_process_zero:
+            return
+        if self.seal:
+            self.seal(partial)
+        shutil.rmtree(final, ignore_errors=True)
+        partial.rename(final)
+        for other in best_folders(self.folder):
+            if other != final:
+                shutil.rmtree(other)
+
+
+def best_folders(folder: Path) -> list[Path]:
+    """The folders of the best weights so far, the latest first; a killed run may leave two."""
+    found = [path for path in folder.glob("best-*") if path.name.rpartition("-")[2].isdigit()]
+    return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)

@@ -204,7 +204,9 @@ class RobustTrainer(Trainer):
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None and (file := self._state_file(checkpoint)).exists():
-            self.method.load_state_dict(load_file(file, device=str(self.args.device)))
+            device = self.args.device
+            place = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no "cpu:0"
+            self.method.load_state_dict(load_file(file, device=place))
             self._noted_at = self.state.global_step
 
     def _state_file(self, folder: str) -> Path:

@@ -1,0 +1,105 @@
+"""Checkpoints that are whole: each has a manifest, a damaged one is set aside, and the one before it is used."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback
+
+from uegr.errors import InputError, warn
+from uegr.runs import manifest
+from uegr.runs.manifest import Origin
+from uegr.training.callbacks import best_folders
+
+KEPT = 2  # checkpoints: the one before the newest serves where the newest is damaged
+
+
+class Manifests(TrainerCallback):
+    """Writes the manifest of every checkpoint; a log entry before it ends the window of the running means.
+
+    So a resumed run logs the same means as an undisturbed one: no window reaches over a checkpoint.
+    """
+
+    def __init__(self, started_from: Origin) -> None:
+        self.started_from = started_from
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        control.should_log = control.should_log or control.should_save
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        control.should_log = control.should_log or control.should_save
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            manifest.write(Path(args.output_dir) / f"checkpoint-{state.global_step}", self.started_from)
+
+
+def numbered(folder: Path) -> list[Path]:
+    """The checkpoints of a run, the newest first."""
+    found = [path for path in folder.glob("checkpoint-*") if path.name.rpartition("-")[2].isdigit()]
+    return sorted(found, key=step_of, reverse=True)
+
+
+def newest(folder: Path, started_from: Origin, keeps_best: bool) -> Path | None:
+    """The newest whole checkpoint; damaged ones are set aside with a warning. Other data or weights are an error."""
+    for path in numbered(folder):
+        if not (path / manifest.NAME).exists():  # the run was killed while it wrote this checkpoint
+            shutil.rmtree(path)
+            continue
+        reason = manifest.damage(path)
+        if reason is None:
+            check_origin(folder, manifest.read(path).origin, started_from)
+            if keeps_best:
+                check_best(folder, path)
+            return path
+        aside = path.with_name(f"damaged-{path.name}")
+        shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+        warn(f"a checkpoint is damaged and was set aside as {aside}: {reason}")
+    return None
+
+
+def check_origin(folder: Path, before: Origin, now: Origin) -> None:
+    """Refuse other rows or base weights; warn where the bits will differ."""
+    for task, rows in now.rows.items():
+        if before.rows.get(task) != rows:
+            raise InputError(
+                f"expected the rows that {folder} was started with, got others of {task}; "
+                "restore the data, or choose another --output"
+            )
+    if before.weights != now.weights:
+        raise InputError(
+            f"expected the base weights that {folder} was started with, got others; "
+            "restore the model, or choose another --output"
+        )
+    if before.threads != now.threads:
+        warn(
+            f"{folder} was started with {before.threads} threads and resumes with {now.threads}: the weights will "
+            f"differ in the last digits; set OMP_NUM_THREADS={before.threads} for the same bits"
+        )
+    changed = [name for name, version in now.versions.items() if before.versions.get(name) != version]
+    if changed:
+        versions = ", ".join(f"{name} {before.versions.get(name, 'none')}" for name in changed)
+        warn(f"{folder} was started with {versions}: the weights may differ from those of an undisturbed run")
+
+
+def check_best(folder: Path, checkpoint: Path) -> None:
+    """The best weights up to a checkpoint must be whole, unless the training after it writes better ones again."""
+    step = step_of(checkpoint)
+    found = best_folders(folder)
+    if any(step_of(path) > step for path in found) or not has_best(checkpoint):
+        return
+    reason = manifest.damage(found[0]) if found else f"{folder}/best-* is missing"
+    if reason is not None:
+        raise InputError(f"the best weights of this run are damaged: {reason}; start again with another --output")
+
+
+def step_of(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
+
+
+def has_best(checkpoint: Path) -> bool:
+    """Whether the run has evaluated before this checkpoint."""
+    state = json.loads((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))
+    return any(key.startswith("eval_") for entry in state["log_history"] for key in entry)

@@ -1,0 +1,143 @@
+"""manifest.json: which files make up a checkpoint or a finished run, and what they were trained from.
+
+It is written last, after all other files have reached the disk. A checkpoint without one, or with a file that is
+missing, cut or changed, is damaged. Hashing is SHA-256 by OpenSSL, 0.6 s per GB where the processor has instructions
+for it (benchmarks/perf/manifest.py), once per checkpoint and once when a finished run is opened.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from uegr.errors import InputError
+from uegr.files import write_text
+
+NAME = "manifest.json"
+CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", ".lock"}  # files that are written again later
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Listed(Part):
+    """One file."""
+
+    size: int
+    sha256: str
+
+
+class Origin(Part):
+    """What the weights depend on, beside the configuration."""
+
+    config: str  # the hash of the resolved configuration
+    rows: dict[str, list[str]]  # task -> the fingerprints of its tokenised training and validation rows
+    weights: str  # the hash of the weights that training started from
+    versions: dict[str, str]
+    threads: int
+    commit: str | None  # of the code, where it runs from a clone
+
+
+class Manifest(Part):
+    """What manifest.json holds."""
+
+    files: dict[str, Listed]
+    origin: Origin
+
+
+def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], model: Any, versions: dict[str, str]) -> Origin:
+    """What a run is trained from; `rows` are the tokenised rows by task."""
+    return Origin(
+        config=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
+        rows={task: [part._fingerprint for part in parts] for task, parts in rows.items()},
+        weights=weights_digest(model),
+        versions=versions,
+        threads=torch.get_num_threads(),
+        commit=commit(),
+    )
+
+
+def weights_digest(model: Any) -> str:
+    """The hash of all weights of a model, by name."""
+    found = hashlib.sha256()
+    for name, weight in sorted(model.state_dict().items()):
+        found.update(name.encode())
+        found.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return found.hexdigest()
+
+
+@cache
+def commit() -> str | None:
+    """The commit of this code, if it is a clone."""
+    here = Path(__file__).parent
+    try:
+        done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def write(folder: Path, started_from: Origin) -> None:
+    """Flush every file of the folder to the disk, then write the manifest."""
+    files = {path.name: listed(path, flush=True) for path in parts(folder)}
+    write_text(folder / NAME, Manifest(files=files, origin=started_from).model_dump_json(indent=2) + "\n")
+    flush_folder(folder)
+
+
+def parts(folder: Path) -> list[Path]:
+    """The files of a checkpoint or run that do not change once it is whole."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in CHANGING)
+
+
+def listed(path: Path, flush: bool = False) -> Listed:
+    """The size and the hash of a file; `flush` waits until it is on the disk."""
+    with path.open("rb") as file:
+        if flush:
+            os.fsync(file.fileno())
+        return Listed(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def flush_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk; not every system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read(folder: Path) -> Manifest:
+    """The manifest of a folder."""
+    path = folder / NAME
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"{folder} has no {NAME}") from None
+    except (OSError, ValidationError) as error:
+        raise InputError(f"{path} cannot be read: {' '.join(str(error).split())[:200]}") from None
+
+
+def damage(folder: Path) -> str | None:
+    """What is wrong with the files of a folder, in a few words; None if they are as they were written."""
+    try:
+        known = read(folder).files
+    except InputError as error:
+        return str(error)
+    for name, expected in known.items():
+        path = folder / name
+        if not path.is_file():
+            return f"{path} is missing"
+        if path.stat().st_size != expected.size:
+            return f"{path} has {path.stat().st_size:,} bytes, expected {expected.size:,}"
+        if listed(path).sha256 != expected.sha256:
+            return f"{path} has changed since it was written: its sha256 is another"
+    return None

@@ -1,0 +1,211 @@
+"""Checkpoints and finished runs are whole, or are not used: what is damaged is named, what changed is refused."""
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.tiny_run import data_folder, model_folder
+from uegr.errors import InputError
+from uegr.runs import manifest
+from uegr.runs.checkpoints import numbered
+from uegr.runs.finished import open_run
+from uegr.runs.train import train
+from uegr.training.callbacks import MetricsFile, best_folders
+from uegr.training.config import RunConfig
+
+STOP = 17  # in the third epoch of 6 steps, after checkpoints at 12 and 16
+
+
+def configured(home: Path, **training: Any) -> RunConfig:
+    return RunConfig(
+        method={"name": "uegr", "epsilon": 0.01},
+        model={"name": str(home / "model")},
+        dataset={"name": str(home / "data")},
+        training={"batch_size": 8, "epochs": 4, "learning_rate": 0.01, "checkpoint_steps": 4, **training},
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data, model, and a run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    model_folder(folder / "model")
+    data_folder(folder / "data", train=48, other=8)
+    train(configured(folder), folder / "whole", quiet=True)
+    return folder
+
+
+@pytest.fixture
+def cut(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same run, interrupted."""
+    interrupt(configured(home), tmp_path / "cut", monkeypatch)
+    assert [path.name for path in numbered(tmp_path / "cut")] == ["checkpoint-16", "checkpoint-12"]
+    return tmp_path / "cut"
+
+
+def interrupt(config: RunConfig, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.global_step == STOP:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MetricsFile, "on_step_end", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(config, place, quiet=True)
+
+
+def flip(path: Path) -> None:
+    """One bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    first, second = (load_file(place / "model.safetensors") for place in (one, other))
+    return all(torch.equal(first[name], second[name]) for name in first)
+
+
+def warned(home: Path, place: Path) -> list[str]:
+    """Resume, and what was said about it."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        result = train(configured(home), place, resume=True, quiet=True)
+    assert result is not None
+    return [str(one.message) for one in found if "checkpoint" in str(one.message) or "threads" in str(one.message)]
+
+
+def test_a_resumed_run_ends_with_the_same_weights_and_the_same_metrics(home: Path, cut: Path) -> None:
+    assert warned(home, cut) == []
+    assert same_weights(home / "whole", cut)
+    assert (cut / "metrics.jsonl").read_text() == (home / "whole" / "metrics.jsonl").read_text()
+    assert not [*cut.glob("*checkpoint-*"), *cut.glob("best*")]
+
+
+PARTS = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json", "rng_state.pth")
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("how", ["flipped", "cut", "missing"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(home: Path, cut: Path, name: str, how: str) -> None:
+    file = cut / "checkpoint-16" / name
+    if how == "missing":
+        file.unlink()
+    elif how == "cut":
+        file.write_bytes(file.read_bytes()[:-9])
+    else:
+        flip(file)
+    (line,) = warned(home, cut)
+    assert "damaged-checkpoint-16" in line
+    assert name in line
+    assert same_weights(home / "whole", cut)
+
+
+def test_a_checkpoint_that_was_not_finished_is_not_used(home: Path, cut: Path) -> None:
+    (cut / "checkpoint-16" / manifest.NAME).unlink()
+    assert warned(home, cut) == []
+    assert same_weights(home / "whole", cut)
+
+
+def test_a_manifest_that_cannot_be_read_is_damage(home: Path, cut: Path) -> None:
+    (cut / "checkpoint-16" / manifest.NAME).write_text("{")
+    (line,) = warned(home, cut)
+    assert "manifest.json cannot be read" in line
+    assert same_weights(home / "whole", cut)
+
+
+def test_without_a_whole_checkpoint_the_run_starts_over(home: Path, cut: Path) -> None:
+    for path in numbered(cut):
+        flip(path / "optimizer.pt")
+    assert len(warned(home, cut)) == 2
+    assert same_weights(home / "whole", cut)
+
+
+def test_damaged_best_weights_are_refused(home: Path, cut: Path) -> None:
+    (best,) = best_folders(cut)
+    flip(best / "model.safetensors")
+    with pytest.raises(InputError, match=r"the best weights of this run are damaged: .*sha256"):
+        train(configured(home), cut, resume=True, quiet=True)
+    for file in best.iterdir():
+        file.unlink()
+    best.rmdir()
+    with pytest.raises(InputError, match=r"best-.* is missing"):
+        train(configured(home), cut, resume=True, quiet=True)
+
+
+def test_other_rows_and_other_base_weights_are_refused(home: Path, cut: Path) -> None:
+    rows = home / "data" / "train.csv"
+    before = rows.read_bytes()
+    rows.write_bytes(before.replace(b",bad", b",good", 1))
+    try:
+        with pytest.raises(InputError, match=r"expected the rows that .* was started with, got others of data"):
+            train(configured(home), cut, resume=True, quiet=True)
+    finally:
+        rows.write_bytes(before)
+    weights = (home / "model" / "model.safetensors").read_bytes()
+    state = load_file(home / "model" / "model.safetensors")
+
+    save_file(
+        {name: weight + 1 for name, weight in state.items()}, home / "model" / "model.safetensors", {"format": "pt"}
+    )
+    try:
+        with pytest.raises(InputError, match="expected the base weights"):
+            train(configured(home), cut, resume=True, quiet=True)
+    finally:
+        (home / "model" / "model.safetensors").write_bytes(weights)
+
+
+def test_another_number_of_threads_is_said(home: Path, cut: Path) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(threads + 1)
+    try:
+        (line,) = warned(home, cut)
+    finally:
+        torch.set_num_threads(threads)
+    assert f"set OMP_NUM_THREADS={threads} for the same bits" in line
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_changed_file_of_a_finished_run_is_refused(home: Path, cut: Path, name: str) -> None:
+    train(configured(home), cut, resume=True, quiet=True)
+    open_run(cut).predict(["a fine film"])
+    flip(cut / name)
+    with pytest.raises(InputError, match=f"the run is damaged: .*{name} has changed since it was written"):
+        open_run(cut).predict(["a fine film"])
+
+
+WAITS = """
+import sys, time
+from pathlib import Path
+from uegr.runs import folder
+with folder.held(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_training_in_a_folder_is_refused(home: Path, cut: Path) -> None:
+    before = {path: path.read_bytes() for path in cut.rglob("*") if path.is_file()}
+    with subprocess.Popen([sys.executable, "-c", WAITS, str(cut)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(InputError, match=r"another process trains in .*; wait for it, or choose another --output"):
+            train(configured(home), cut, resume=True, quiet=True)
+        other.kill()
+    assert {path: path.read_bytes() for path in cut.rglob("*") if path.is_file()} == before
+
+
+def test_a_manifest_says_what_the_run_was_trained_from(home: Path) -> None:
+    stored = json.loads((home / "whole" / manifest.NAME).read_text())
+    assert {"model.safetensors", "config.yaml", "tokenizer.json"} <= set(stored["files"])
+    assert not {"result.json", "README.md", "metrics.jsonl"} & set(stored["files"])
+    assert list(stored["origin"]["rows"]) == ["data"]
+    assert stored["origin"]["threads"] == torch.get_num_threads()
+    assert manifest.damage(home / "whole") is None
