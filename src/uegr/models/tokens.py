@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uegr.cache import data_folder, key_of, remembered
+from uegr.cache import data_folder, kept, key_of, remembered
 from uegr.errors import warn
 from uegr.models.texts import encode, length_limit
 
@@ -27,19 +28,30 @@ def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None)
     limit = length_limit(tokenizer, max_length)
     key = key_of("tokens", VERSION, dataset._fingerprint, tokenizer_key(tokenizer), limit)
     path = data_folder() / "tokens" / f"{key}.arrow"
-    path.parent.mkdir(exist_ok=True)
+    tokens = mapped(kept(path, lambda made: write(made, dataset, tokenizer, limit)), key)
+    report_cuts(key, tokens, limit)
+    return tokens.remove_columns("cut")
+
+
+def write(path: Path, dataset: "Dataset", tokenizer: Any, limit: int | None) -> None:
+    """Tokenise all rows into an Arrow file."""
     with progress_in_a_terminal():
-        tokens = dataset.map(
+        dataset.map(
             lambda batch: encoded(batch, tokenizer, limit),
             batched=True,
             remove_columns=dataset.column_names,
             cache_file_name=str(path),
-            load_from_cache_file=True,
-            new_fingerprint=key,
+            load_from_cache_file=False,
             desc="tokenising",
         )
-    report_cuts(key, tokens, limit)
-    return tokens.remove_columns("cut")
+
+
+def mapped(path: Path, key: str) -> "Dataset":
+    """The file, not read but mapped."""
+    from datasets import Dataset
+    from datasets.table import MemoryMappedTable
+
+    return Dataset(MemoryMappedTable.from_file(str(path)), fingerprint=key)
 
 
 @contextmanager

@@ -7,8 +7,6 @@ Three formats are read, recognised by their content:
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import BinaryIO
 import numpy as np
 
 from uegr import safe_yaml
-from uegr.cache import cache_folder
+from uegr.cache import cache_folder, kept
 from uegr.errors import InputError, did_you_mean
+from uegr.files import share
 from uegr.packages import PackageSource, fetch
 
 Vector = tuple[str, np.ndarray]
@@ -38,24 +37,20 @@ def named() -> dict[str, PackageSource]:
 def locate(name: str) -> Path:
     """Named vectors, written once as safetensors, which is read ten times faster; or the file of that name."""
     if name in named():
-        kept = cache_folder() / "vectors" / f"{name}.safetensors"
-        if not kept.exists():
-            save(read(fetch(named()[name])), kept)
-        return kept
+        path = cache_folder() / "vectors" / f"{name}.safetensors"
+        return kept(path, lambda made: save(read(fetch(named()[name])), made))
     if not Path(name).is_file():
         raise InputError(f"no vectors {name}: neither a name ({did_you_mean(name, named())}) nor a file")
     return Path(name)
 
 
 def save(pairs: Iterator[Vector], path: Path) -> None:
-    """The vectors as a safetensors file, complete or not at all."""
+    """The vectors as a safetensors file."""
     from safetensors.numpy import save_file
 
     words, table = zip(*pairs, strict=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as box:
-        save_file({"vectors": np.stack(table)}, Path(box) / path.name, {"words": json.dumps(words)})
-        os.replace(Path(box) / path.name, path)
+    save_file({"vectors": np.stack(table)}, path, {"words": json.dumps(words)})
+    share([path])
 
 
 def lookup(name: str, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
