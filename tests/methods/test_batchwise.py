@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.methods.tiny_models import EARLY, batch_for, classifier, gradients, made, prepared, step
+from tests.methods.tiny_models import made
+from uegr.testing.models import batch_for, classifier
+from uegr.testing.subject import EARLY, gradients, prepared, step
 
 MEANS: list[tuple[str, dict[str, Any]]] = [
     ("fgm", {}),
