@@ -70,7 +70,8 @@ def test_every_printed_figure_is_of_one_setting_at_full_scale(file: Path) -> Non
     for cell in (cell for cell in cells if cell.called["seed"] == 0):
         key = tuple(cell.config[axis]["name"] for axis in ("method", "model", "dataset"))
         names.setdefault(key, []).append(cell)
-    for figure in printed_by_name(grid):
+    single = [part for figure in printed_by_name(grid) for part in figure.get("of", [figure])]
+    for figure in single:
         found = names.get((figure["method"], figure["model"], figure["dataset"]), [])
         settings = {key: value for key, value in figure.items() if "." in key}
         fitting = [cell for cell in found if all(value_at(cell, key) == value for key, value in settings.items())]

@@ -9,6 +9,7 @@ import yaml
 from tests.benchmark.tiny_grid import grid_file, run
 from uegr.benchmark.grid import Grid, read_grid
 from uegr.benchmark.plan import cells_of, compared_by_name, printed_by_name
+from uegr.benchmark.printed import expanded
 from uegr.benchmark.run import write_grid
 from uegr.errors import InputError
 
@@ -198,3 +199,27 @@ def test_grid_yaml_carries_the_baseline_and_the_base(tmp_path: Path) -> None:
     stored = yaml.safe_load((tmp_path / "grid.yaml").read_text(encoding="utf-8"))
     assert stored["baseline"] == {"method": "vanilla"}
     assert stored["base"] == {"model": "minilm", "method": "vanilla"}
+
+
+def test_an_average_and_a_difference_are_made_of_the_figures_of_their_rows() -> None:
+    table = {
+        "columns": {"dataset": ["a", "b"], "metric": "accuracy", "model": "x", "method": "m"},
+        "rows": [
+            {"method.k": 2, "values": [80.0, 90.0], "average": 85.0},
+            {"method.k": 3, "values": [81.0, 92.0]},
+        ],
+        "differences": [{"of": {"method.k": 3}, "to": {"method.k": 2}, "values": [1.0, 2.0]}],
+    }
+    figures = expanded([table], "x.yaml")
+    (average,) = (figure for figure in figures if figure["dataset"] == "AVG")
+    gaps = [figure for figure in figures if "note" in figure]
+    parts = [(part["dataset"], part["value"], part["weight"]) for part in average["of"]]
+    assert parts == [("a", 80, 0.5), ("b", 90, 0.5)]
+    assert (average["value"], average["method.k"]) == (85.0, 2)
+    assert [(gap["dataset"], gap["value"], [(p["value"], p["weight"]) for p in gap["of"]]) for gap in gaps] == [
+        ("a", 1.0, [(81.0, 1.0), (80.0, -1.0)]),
+        ("b", 2.0, [(92.0, 1.0), (90.0, -1.0)]),
+    ]
+    broken = table | {"differences": [{"of": {"method.k": 4}, "to": {"method.k": 2}, "values": [1.0, 2.0]}]}
+    with pytest.raises(InputError, match="expected one row for each of `of` and `to`"):
+        expanded([broken], "x.yaml")

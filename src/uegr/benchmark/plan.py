@@ -180,14 +180,16 @@ def identity(resolved: Mapping[str, Any], search: Mapping[str, Any] | None, proc
 
 def printed_by_name(grid: Grid) -> list[dict[str, Any]]:
     """The printed figures with names in place of labels; entries of one name are told apart by their settings."""
+    return [by_name(grid, figure) for figure in grid.printed]
+
+
+def by_name(grid: Grid, figure: Mapping[str, Any]) -> dict[str, Any]:
+    """One printed figure, and those that it is made of, with names in place of labels."""
     axes = {"method": grid.methods, "model": grid.models, "dataset": grid.datasets}
-    found = []
-    for figure in grid.printed:
-        entry = dict(figure)
-        for axis, entries in axes.items():
-            entry |= named(axis, str(figure[axis]), entries)
-        found.append(entry)
-    return found
+    entry = dict(figure)
+    for axis, entries in axes.items():
+        entry |= named(axis, str(figure[axis]), entries)
+    return entry | ({"of": [by_name(grid, part) for part in figure["of"]]} if "of" in figure else {})
 
 
 def compared_by_name(grid: Grid) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,13 @@
 
 becomes one entry a figure: dataset, metric, model, method, value. Further keys are settings by their paths, as in
 `method.submodels: 3`. Numbers are percent where the paper prints percent.
+
+`average: 90.2` of a row is one more entry, over its values. `differences` between two rows are entries too:
+
+        differences:
+          - {of: {method.submodels: 3}, to: {method.submodels: 2}, values: [0.07, 0.02]}
+
+Both have `of`: the figures that they are made of, each with its weight.
 """
 
 from collections.abc import Iterator
@@ -36,15 +43,44 @@ def entries(item: Any, where: str) -> Iterator[dict[str, Any]]:
     if "rows" not in item:
         yield item
         return
-    if unknown := sorted(set(item) - {"columns", "rows"}):
-        raise InputError(f"{where}: unknown key printed.{unknown[0]}; {did_you_mean(unknown[0], ('columns', 'rows'))}")
+    known = ("columns", "rows", "differences")
+    if unknown := sorted(set(item) - set(known)):
+        raise InputError(f"{where}: unknown key printed.{unknown[0]}; {did_you_mean(unknown[0], known)}")
+    columns = item.get("columns", {})
     for row in item["rows"]:
-        yield from figures_of_row(item.get("columns", {}), dict(row), where)
+        figures = list(figures_of_row(columns, dict(row), where))
+        yield from figures
+        if "average" in row:
+            yield averaged(figures, columns, row["average"])
+    for row in item.get("differences", ()):
+        yield from differences(columns, item["rows"], row, where)
+
+
+def averaged(figures: list[dict[str, Any]], columns: dict[str, Any], value: Any) -> dict[str, Any]:
+    """The average over a row, by the name AVG in place of what differs."""
+    listed = [key for key, one in columns.items() if isinstance(one, list)]
+    common = {key: one for key, one in figures[0].items() if key not in (*listed, *FIGURE)}
+    names = {key: "average" if key == "metric" else "AVG" for key in listed}
+    return common | names | {"value": value, "of": [one | {"weight": 1 / len(figures)} for one in figures]}
+
+
+def differences(
+    columns: dict[str, Any], rows: list[dict[str, Any]], row: dict[str, Any], where: str
+) -> Iterator[dict[str, Any]]:
+    """What one row has more than another, figure by figure."""
+    found = [[one for one in rows if one.items() >= row[side].items()] for side in ("of", "to")]
+    if any(len(some) != 1 for some in found):
+        raise InputError(f"{where}: expected one row for each of `of` and `to` of a difference, got {row}")
+    above, below = (figures_of_row(columns, dict(some[0]), where) for some in found)
+    said = " minus ".join(", ".join(f"{key} {one}" for key, one in row[side].items()) for side in ("of", "to"))
+    for more, less, value in zip(above, below, row["values"], strict=True):
+        pair = [more | {"weight": 1.0}, less | {"weight": -1.0}]
+        yield {key: more[key] for key in NAMES} | {"value": value, "note": said, "of": pair}
 
 
 def figures_of_row(columns: dict[str, Any], row: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:
     """The figures of one line of a table; a dash in the paper is null here and left out."""
-    values, spreads = row.pop("values", None), row.pop("sds", None)
+    values, spreads, _ = (row.pop(key, None) for key in ("values", "sds", "average"))
     lists = {"values": values, **{key: one for key, one in columns.items() if isinstance(one, list)}}
     lists |= {} if spreads is None else {"sds": spreads}
     sizes = {key: len(one) if isinstance(one, list) else 0 for key, one in lists.items()}
@@ -59,7 +95,7 @@ def figures_of_row(columns: dict[str, Any], row: dict[str, Any], where: str) -> 
 
 def checked(entry: dict[str, Any], where: str) -> dict[str, Any]:
     """The figure with its numbers as numbers; other keys are settings that vary."""
-    known = (*NAMES, *FIGURE, "note")
+    known = (*NAMES, *FIGURE, "note", "of")
     for key in entry:
         if key not in known and "." not in key:
             raise InputError(f"{where}: unknown key printed.{key}; {did_you_mean(key, known)}")

@@ -3,7 +3,8 @@
 A printed figure names method, model, data set and metric; any further key is a setting, such as `submodels: 3`. The
 metric is a metric of the own data (`accuracy`, `matthews`), a column of the leaderboard (`shift`, `pgd`, `ece`,
 `improvement`), a word attack (`pwws`: the accuracy under it), or the path of a figure (`clean/validation/accuracy`,
-`shift/snippets_tweets/accuracy`). Figures above 1 are percent, as papers print them.
+`shift/snippets_tweets/accuracy`). Figures above 1 are percent, as papers print them. A figure with `of` is an average
+of others, or a difference: it is measured as the same sum of theirs, seed by seed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from uegr.report.cells import Cell
-from uegr.report.figures import number
+from uegr.report.figures import Quantity, bare, number
 from uegr.report.groups import Group, base_name
 from uegr.report.reading import Grid
 from uegr.report.settings import short, spoken
@@ -20,7 +21,8 @@ from uegr.report.tables import shown
 AXES = ("dataset", "model", "method")
 NAMES = (*AXES, "metric", "value")
 OTHER_NAMES = {"relative_improvement": "improvement"}  # table III's number
-REMARKS = ("note", "source", "sd", "unit", "n", "page", "table")
+REMARKS = ("note", "source", "sd", "unit", "n", "page", "table", "of", "weight")
+ROUNDING = 1e-4  # shares: an average of rounded figures may be off by so much
 Kind = Literal["agrees", "differs", "unknown", "missing"]
 
 
@@ -35,6 +37,16 @@ class Printed:
     deviation: float | None  # as printed
     note: str
     settings: Mapping[str, Any]
+    parts: tuple[tuple[float, "Printed"], ...] = ()  # the figures that it is the weighted sum of
+
+    @property
+    def discrepancy(self) -> str:
+        """How the paper's own figures contradict it; empty where they do not."""
+        total = sum(weight * part.value for weight, part in self.parts)
+        if not self.parts or abs(total - self.value) <= ROUNDING:
+            return ""
+        scale = 100 if self.percent else 1
+        return f"the paper prints {scale * self.value:.2f}, its own figures give {scale * total:.2f}"
 
     @property
     def settings_text(self) -> str:
@@ -107,16 +119,41 @@ def printed_figure(entry: Mapping[str, Any], percent: bool) -> Printed:
         deviation=number(entry.get("sd")),
         note=str(entry.get("note") or ""),
         settings={key: value for key, value in entry.items() if key not in NAMES and key not in REMARKS},
+        parts=tuple((float(part["weight"]), printed_figure(part, percent)) for part in entry.get("of") or ()),
     )
 
 
 def row(printed: Printed, groups: Sequence[Group]) -> Row:
     """One printed figure and what answers it."""
+    if printed.parts:
+        return derived_row(printed, groups)
     group, remark = answering(printed, groups)
     cell = None if group is None else measured(group, printed.metric)
     answer, kind = judged(cell, printed.value)
     texts = (remark, start(group, cell), printed.note)
     return Row(printed, cell, answer, kind, "; ".join(text for text in texts if text))
+
+
+def derived_row(printed: Printed, groups: Sequence[Group]) -> Row:
+    """An average or a difference, measured as the same sum of what answers its parts."""
+    rows = [row(part, groups) for _, part in printed.parts]
+    cells = [one.cell for one in rows if one.cell is not None]
+    cell = weighted([weight for weight, _ in printed.parts], cells) if len(cells) == len(rows) else None
+    answer, kind = judged(cell, printed.value)
+    remarks = dict.fromkeys([printed.discrepancy, *(one.remark for one in rows), printed.note])
+    return Row(printed, cell, answer, kind, "; ".join(text for text in remarks if text))
+
+
+def weighted(weights: Sequence[float], cells: Sequence[Cell]) -> Cell | None:
+    """The weighted sum of some figures in each seed that all have; None where there is no such seed."""
+    seeds = sorted(set.intersection(*(set(cell.figures) for cell in cells)))
+    sums = {
+        seed: sum(weight * cell.figures[seed].value for weight, cell in zip(weights, cells, strict=True))
+        for seed in seeds
+    }
+    rows = min(cell.rows for cell in cells)
+    quantity = Quantity("sum", "weighted sum of figures", cells[0].quantity.metric)
+    return Cell(quantity, {seed: bare(value, rows) for seed, value in sums.items()}) if sums else None
 
 
 def start(group: Group | None, cell: Cell | None) -> str:

@@ -1,0 +1,78 @@
+"""Averages and differences that a paper prints: measured as the same sum, and marked where it contradicts itself."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.report.synthetic_runs import result
+from uegr.benchmark.grid import read_grid
+from uegr.benchmark.plan import printed_by_name
+from uegr.benchmark.printed import expanded
+from uegr.report.groups import grouped
+from uegr.report.printed import Row, comparisons, printed_figures
+from uegr.report.reading import Grid, Run
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+TABLE = {
+    "columns": {"dataset": ["imdb", "agnews"], "metric": "accuracy", "model": "bert", "method": "uegr"},
+    "rows": [
+        {"method.submodels": 2, "values": [91.0, 93.0], "average": 92.0},
+        {"method.submodels": 3, "values": [91.5, 93.1], "average": 92.7},
+    ],
+    "differences": [{"of": {"method.submodels": 3}, "to": {"method.submodels": 2}, "values": [0.5, 0.1]}],
+}
+
+
+def rows(datasets: tuple[str, ...]) -> list[Row]:
+    grid = Grid(Path("g"), "t", printed=tuple(expanded([TABLE], "x.yaml")))
+    runs = [
+        result(dataset, "uegr", seed, bonus=0.01 * count, model="bert", submodels=count)
+        for dataset in datasets
+        for seed in (0, 1)
+        for count in (2, 3)
+    ]
+    groups = grouped([Run(str(place), run, grids=(grid,)) for place, run in enumerate(runs)])
+    return comparisons([grid], groups)[0].rows
+
+
+def accuracy(dataset: str, seed: int, count: int) -> float:
+    run = result(dataset, "uegr", seed, bonus=0.01 * count, model="bert", submodels=count)
+    return run.tasks[dataset].scores["test"]["accuracy"].value
+
+
+def test_an_average_is_measured_seed_by_seed_and_a_wrong_one_is_marked() -> None:
+    first, second = (row for row in rows(("imdb", "agnews")) if row.names[0] == "AVG")
+    assert first.cell is not None
+    wanted = (accuracy("imdb", 1, 2) + accuracy("agnews", 1, 2)) / 2
+    assert first.cell.figures[1].value == pytest.approx(wanted)
+    assert "its own figures" not in first.remark
+    assert "the paper prints 92.70, its own figures give 92.30" in second.remark
+
+
+def test_a_difference_is_measured_seed_by_seed() -> None:
+    gap = next(row for row in rows(("imdb", "agnews")) if "minus" in row.remark)
+    assert gap.cell is not None
+    assert gap.printed.value == pytest.approx(0.005)
+    assert gap.cell.figures[0].value == pytest.approx(accuracy("imdb", 0, 3) - accuracy("imdb", 0, 2))
+
+
+def test_an_average_is_missing_where_one_of_its_figures_is() -> None:
+    assert {row.kind for row in rows(("imdb",)) if row.names[0] == "AVG"} == {"missing"}
+
+
+def test_the_rows_whose_printed_average_is_not_their_mean() -> None:
+    found = []
+    for name in ("uegr_table1", "uegr_table2", "uegr_table4", "uegr_table5", "rat_table3", "rat_table4", "rat_table8"):
+        resolved = read_grid(FOLDER / f"{name}.yaml", "full")
+        for figure in printed_figures(Grid(Path(name), name, printed=tuple(printed_by_name(resolved)))):
+            if figure.discrepancy:
+                found.append((name, figure.names["model"], figure.names["method"], figure.discrepancy[-5:]))
+    assert found == [
+        ("uegr_table2", "roberta-base", "rat", "88.28"),
+        ("uegr_table4", "bilstm", "rdrop", "71.86"),
+        ("uegr_table4", "bilstm", "rat", "72.28"),
+        ("uegr_table4", "bilstm", "uegr", "73.15"),
+        ("uegr_table4", "textcnn", "vanilla", "71.71"),
+        ("rat_table3", "bilstm", "fgm", "71.34"),
+        ("rat_table3", "texthan", "fgm", "73.77"),
+    ]
