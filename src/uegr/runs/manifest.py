@@ -1,8 +1,8 @@
 """manifest.json: which files make up a checkpoint or a finished run, and what they were trained from.
 
 It is written last, after all other files have reached the disk. A checkpoint without one, or with a file that is
-missing, cut or changed, is damaged. Hashing is SHA-256 by OpenSSL, 0.6 s per GB where the processor has instructions
-for it (benchmarks/perf/manifest.py), once per checkpoint and once when a finished run is opened.
+missing, cut or changed, is damaged. Hashing costs one reading of the files (benchmarks/perf/manifest.py), once per
+checkpoint and once when a finished run is opened.
 """
 
 import hashlib
