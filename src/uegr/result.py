@@ -144,6 +144,7 @@ class Attack(Part):
     max_length: int | None = None
     seed: int = 0
     settings: dict[str, Any] = {}
+    journal: str = ""  # the file of its outcomes, in the run's folder `attacks`
 
 
 class Task(Part):

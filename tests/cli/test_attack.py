@@ -14,7 +14,10 @@ def test_attack_counts_what_it_broke_and_resumes(uegr, run, tmp_path):
     summary = json.loads(out)
     assert summary["examples"] == 12
     assert summary["accuracy_after"] < summary["accuracy_before"]
-    assert json.loads((run / "result.json").read_text())["tasks"]["data"]["attacks"]["pwws on data"]["examples"] == 12
+    kept = json.loads((run / "result.json").read_text())["tasks"]["data"]["attacks"]
+    assert [(name.startswith("pwws on data, 12 examples"), one["examples"]) for name, one in kept.items()] == [
+        (True, 12)
+    ]
     code, _, error = uegr(*base)
     assert (code, "--resume" in error) == (2, True)
     code, out, _ = uegr(*base, "--resume")
@@ -49,3 +52,46 @@ def test_a_setting_without_a_value_is_refused(uegr, tmp_path):
         uegr("attack", tmp_path, "--set", "variant")[2]
         == "expected --set key=value, such as variant=greedy, got 'variant'"
     )
+
+
+def attacks(run):
+    return json.loads((run / "result.json").read_text())["tasks"]["data"]["attacks"]
+
+
+def test_another_seed_more_examples_and_other_settings_have_files_of_their_own(uegr, run):
+    base = ["attack", run, "--attack", "deepwordbug", "--quiet", "--json"]
+    others = [["--examples", "4"], ["--examples", "6"], ["--examples", "4", "--seed", "1"]]
+    others += [["--examples", "4", "--set", "edit=swap"]]
+    for other in others:
+        code, _, error = uegr(*base, *other)
+        assert code == 0, error
+    names = {"4", "6", "4-seed_1", "4-edit_swap"}
+    assert {path.name for path in (run / "attacks").iterdir()} == {f"deepwordbug-data-{name}.jsonl" for name in names}
+    assert {one["journal"] for one in attacks(run).values()} == {f"deepwordbug-data-{name}.jsonl" for name in names}
+    assert "deepwordbug on data, 4 examples, edit swap" in attacks(run)
+
+
+def test_the_same_attack_starts_over_with_overwrite(uegr, run):
+    base = ["attack", run, "--attack", "deepwordbug", "--examples", "4", "--quiet", "--json"]
+    assert uegr(*base)[0] == 0
+    code, _, error = uegr(*base)
+    assert (code, "--overwrite" in error) == (2, True)
+    journal = run / "attacks" / "deepwordbug-data-4.jsonl"
+    whole = len(journal.read_text().splitlines())
+    journal.write_text(journal.read_text().splitlines()[0] + "\n")
+    code, _, error = uegr(*base, "--overwrite")
+    assert (code, len(journal.read_text().splitlines())) == (0, whole), error
+    assert "got both" in uegr(*base, "--overwrite", "--resume")[2]
+
+
+def test_the_terminal_names_labels(uegr, run, tmp_path):
+    (tmp_path / "words.tsv").write_text("great\tawful\nlovely\tgrim\nfine\tdull\nbright\tpoor\n")
+    _, out, _ = uegr("attack", run, "--examples", "12", "--surface", tmp_path / "words.tsv", "--quiet")
+    assert "label good" in out
+    assert "now bad" in out
+
+
+def test_a_surface_that_the_attack_does_not_use_is_an_error(uegr, run):
+    code, _, error = uegr("attack", run, "--attack", "deepwordbug", "--surface", "wordnet", "--quiet")
+    assert (code, "leave out --surface" in error) == (2, True)
+    assert not list(run.glob("attacks/*"))

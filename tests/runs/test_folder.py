@@ -81,12 +81,12 @@ def test_an_evaluation_and_an_attack_at_the_same_time_lose_nothing(run: Path) ->
     finish(commands(run))
     task = folder.read(run).tasks["data"]
     assert task.evaluation is not None
-    assert list(task.attacks) == ["deepwordbug on data"]
+    assert list(task.attacks) == ["deepwordbug on data, 4 examples"]
     finish([[sys.executable, "-c", WRITER, str(run), kind, str(TIMES)] for kind in ("evaluate", "attack")])
     task = folder.read(run).tasks["data"]
     assert task.evaluation is not None
     assert task.evaluation.seed == TIMES - 1
-    assert list(task.attacks) == ["deepwordbug on data", *(f"attack {number}" for number in range(TIMES))]
+    assert list(task.attacks) == ["deepwordbug on data, 4 examples", *(f"attack {number}" for number in range(TIMES))]
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_twenty_evaluations_and_attacks_side_by_side(run: Path) -> None:
         finish(commands(run))
         task = folder.read(run).tasks["data"]
         assert task.evaluation is not None
-        assert list(task.attacks) == ["deepwordbug on data"]
+        assert list(task.attacks) == ["deepwordbug on data, 4 examples"]
 
 
 def test_an_exception_in_a_change_leaves_the_file_and_lets_go_of_the_lock(run: Path) -> None:

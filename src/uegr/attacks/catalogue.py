@@ -9,7 +9,6 @@ from uegr.attacks.genetic import Genetic
 from uegr.attacks.pwws import PWWS
 from uegr.attacks.search import Attack
 from uegr.attacks.textfooler import TextFooler
-from uegr.attacks.victim import Victim
 from uegr.errors import InputError, did_you_mean
 
 ATTACKS: dict[str, Any] = {
@@ -19,6 +18,31 @@ ATTACKS: dict[str, Any] = {
     "deepwordbug": DeepWordBug,
     "checklist": CheckList,
 }
+
+SUMMARIES = {
+    "pwws": "replaces words in the order of saliency times effect (Ren 2019)",
+    "genetic": "breeds texts with replaced words (Alzantot 2018)",
+    "textfooler": "replaces important words while sentences stay similar (Jin 2020)",
+    "deepwordbug": "makes typos in the most important words (Gao 2018)",
+    "checklist": "single harmless edits: contractions, typos, neutral phrases (Ribeiro 2020)",
+}
+
+
+def entries() -> list[dict[str, Any]]:
+    """Every attack with what it does and its settings with their defaults, for listings.
+
+    >>> entries()[0]["name"], entries()[0]["settings"]["variant"]
+    ('pwws', 'ren')
+    """
+    return [
+        {
+            "name": name,
+            "summary": SUMMARIES[name],
+            "surface": kind.lexical,  # whether --surface decides what may replace what
+            "settings": {field.name: field.default for field in fields(kind)},
+        }
+        for name, kind in ATTACKS.items()
+    ]
 
 
 def make(attack: str | Attack, settings: dict[str, Any], predict: Any = None) -> Attack:
@@ -43,7 +67,9 @@ def make(attack: str | Attack, settings: dict[str, Any], predict: Any = None) ->
     for name in settings:
         if name not in known:
             raise InputError(f"{attack} has no setting {name}; {did_you_mean(name, known)}")
-    if "unknown" in known and isinstance(predict, Victim):
-        settings = {"unknown": predict.unknown, **settings}
+    if "unknown" in known and predict is not None:
+        from uegr.attacks.victim import Victim  # with torch, which the listing does not need
+
+        settings = {"unknown": predict.unknown, **settings} if isinstance(predict, Victim) else settings
     made: Attack = ATTACKS[attack](**settings)
     return made

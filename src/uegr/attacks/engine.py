@@ -63,6 +63,8 @@ def attack(
         raise InputError(f"expected side first or second, width and budget >= 1, got {side}, {width}, {budget}")
     listed = as_examples(examples)
     tool = make(attack, settings, predict)
+    if not tool.lexical and surface != "default" and not isinstance(surface, Surface):
+        raise InputError(f"{tool.name} replaces no words by others, got the surface {surface}; leave out --surface")
     known = surface if isinstance(surface, Surface) else load_surface(surface) if tool.lexical else without_lexicon()
     plan = Plan(tool, known, side, budget, seed)
     journal = Journal(Path(output) if output else None, plan.described(listed), resume)

@@ -25,7 +25,9 @@ class Journal:
         self.file: TextIO | None = None
         if path is not None and path.exists():
             if not resume:
-                raise InputError(f"{path} exists already; resume it (--resume), or remove the file")
+                raise InputError(
+                    f"{path} exists already; resume it (--resume), or start over (--overwrite, or remove it)"
+                )
             self.read(path)
 
     def __enter__(self) -> "Journal":
@@ -83,7 +85,7 @@ class Journal:
             was, now = before.get(name), self.settings.get(name)
             if was != now:
                 raise InputError(
-                    f"{path} was started with {name}={was!r}, got {now!r}; use the same settings, or start over"
+                    f"{path} was started with {name}={was!r}, got {now!r}; use the same settings, or --overwrite"
                 )
 
 

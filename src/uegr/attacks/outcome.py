@@ -139,6 +139,7 @@ class Results:
 
     outcomes: list[Outcome]
     summary: Summary
+    labels: tuple[str, ...] = ()  # names by number, where they are known
 
     def adversarial(self) -> list[Example]:
         """What was found, with the right labels: training data."""

@@ -1,5 +1,7 @@
 """Outcomes on a terminal: the figures as a table, and examples with the changed words in colour."""
 
+from collections.abc import Sequence
+
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -11,7 +13,7 @@ from uegr.attacks.search import Input
 def shown(results: Results, examples: int = 10) -> Group:
     """The figures, and the first examples that were found."""
     found = [outcome for outcome in results.outcomes if outcome.status == "success"][:examples]
-    return Group(figures(results.summary), *(marked(outcome) for outcome in found))
+    return Group(figures(results.summary), *(marked(outcome, results.labels) for outcome in found))
 
 
 def figures(summary: Summary) -> Table:
@@ -37,23 +39,31 @@ def inside(summary: Summary) -> float | None:
     return summary.seconds_predicting / summary.seconds if summary.seconds else None
 
 
-def marked(outcome: Outcome) -> Text:
-    """Before and after, the changed words marked, with the right label's probability.
+def marked(outcome: Outcome, labels: Sequence[str] = ()) -> Text:
+    """Before and after, the changed words marked, with the right label and its probability.
 
     >>> from uegr.attacks.outcome import Change
     >>> change = Change(1, "good", "fine")
-    >>> print(marked(Outcome(3, "success", "", "a good film", 1, 1, 0.9, "a fine film", 0, 0.2, 3, (change,))).plain)
-    3: label 1, 0.900 -> 0.200, now 0
+    >>> outcome = Outcome(3, "success", "", "a good film", 1, 1, 0.9, "a fine film", 0, 0.2, 3, (change,))
+    >>> print(marked(outcome, ["bad", "good"]).plain)
+    3: label good, 0.900 -> 0.200, now bad
       a good film
       a fine film
     """
     after = outcome.found_probability if outcome.found_probability is not None else outcome.probability
-    text = Text(f"{outcome.index}: label {outcome.label}, {outcome.probability:.3f} -> {after:.3f}", style="bold")
-    text.append(f", now {outcome.found_predicted}" if outcome.found_predicted is not None else "")
+    text = Text(
+        f"{outcome.index}: label {name(outcome.label, labels)}, {outcome.probability:.3f} -> {after:.3f}", style="bold"
+    )
+    text.append(f", now {name(outcome.found_predicted, labels)}" if outcome.found_predicted is not None else "")
     text.append("\n  ").append_text(coloured(outcome.text, [change.old for change in outcome.changes], "green"))
     if outcome.found is not None:
         text.append("\n  ").append_text(coloured(outcome.found, [change.new for change in outcome.changes], "red"))
     return text
+
+
+def name(label: int, labels: Sequence[str]) -> str:
+    """The label's name, or its number where names are not known."""
+    return labels[label] if 0 <= label < len(labels) else str(label)
 
 
 def coloured(given: Input, words: list[str], colour: str) -> Text:

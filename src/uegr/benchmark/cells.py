@@ -141,7 +141,7 @@ def measured(work: Work, cell: Cell, name: str, spec: dict[str, Any]) -> None:
         options = {key: value for key, value in spec.items() if key != "calibration"}
         evaluate_run(place, **options, **spec["calibration"], quiet=True, trust_remote_code=trusts(cell))
     else:
-        attacked(place, name, spec, trusts(cell))
+        attacked(place, spec, trusts(cell))
 
     def noted(result: results.Result) -> results.Result:
         block = block_of(result, cell)
@@ -156,18 +156,11 @@ def trusts(cell: Cell) -> bool:
     return RunConfig(**cell.config).model.trust_remote_code
 
 
-def attacked(place: Path, name: str, spec: dict[str, Any], trust_remote_code: bool) -> None:
-    """Attack, resuming an interrupted attack; one with other settings starts over."""
+def attacked(place: Path, spec: dict[str, Any], trust_remote_code: bool) -> None:
+    """Attack, resuming an interrupted attack; one with other settings takes the place of an earlier one."""
     from uegr.runs.attack import attack_run
 
-    asked = place / "attacks" / f"{name.replace('/', '_')}.json"
-    asked.parent.mkdir(exist_ok=True)
-    if not asked.is_file() or json.loads(asked.read_text(encoding="utf-8")) != spec:
-        own = "*" if spec["dataset"] is None else spec["dataset"].replace("/", "_")
-        for journal_file in asked.parent.glob(f"{spec['attack']}-{own}.jsonl"):
-            journal_file.unlink()
-        folder.write_json(asked, spec)
-    attack_run(place, resume=True, quiet=True, trust_remote_code=trust_remote_code, **spec)
+    attack_run(place, resume=True, alone=True, quiet=True, trust_remote_code=trust_remote_code, **spec)
 
 
 def is_complete(work: Work, cell: Cell) -> bool:

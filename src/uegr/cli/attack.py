@@ -21,7 +21,7 @@ def attack(
     run: Run,
     files: dict[str, Any],
     labels: dict[str, Any],
-    attack: Annotated[str, typer.Option(help="pwws, genetic, textfooler, deepwordbug or checklist.")] = "pwws",
+    attack: Annotated[str, typer.Option(help="One of `uegr list attacks`.")] = "pwws",
     examples: Annotated[int, typer.Option(help="How many held-out rows, stratified.", min=1)] = 200,
     dataset: Annotated[
         str | None, typer.Option(help="A data set, a file or a folder to attack; default: the run's own.")
@@ -39,6 +39,7 @@ def attack(
         list[str] | None, typer.Option("--set", help="A setting of the attack, such as variant=greedy; repeatable.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted attack.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over where the same attack has run.")] = False,
     trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -61,6 +62,7 @@ def attack(
         budget=budget,
         seed=seed,
         resume=resume,
+        overwrite=overwrite,
         quiet=quiet,
         trust_remote_code=trust_remote_code,
         settings=given(settings or []),

@@ -1,4 +1,4 @@
-"""`uegr list`: methods, models and data sets, as a table or as JSON."""
+"""`uegr list`: methods, models, data sets and attacks, as a table or as JSON."""
 
 from typing import Annotated, Any
 
@@ -12,14 +12,17 @@ COLUMNS = {
     "methods": ("name", "summary", "passes", "cost", "source"),
     "models": ("name", "description", "parameters", "language", "licence"),
     "datasets": ("name", "title", "language", "kind", "splits"),
+    "attacks": ("name", "summary", "settings"),
 }
 
 
-def list_(what: Annotated[str, typer.Argument(help="methods, models or datasets.")], as_json: Json = False) -> None:
-    """List methods, models or data sets."""
-    kinds = {"methods": methods, "models": models, "datasets": datasets}
+def list_(
+    what: Annotated[str, typer.Argument(help="methods, models, datasets or attacks.")], as_json: Json = False
+) -> None:
+    """List methods, models, data sets or attacks."""
+    kinds = {"methods": methods, "models": models, "datasets": datasets, "attacks": attacks}
     if what not in kinds:
-        raise InputError(f"expected methods, models or datasets, got {what}; {did_you_mean(what, kinds)}")
+        raise InputError(f"expected methods, models, datasets or attacks, got {what}; {did_you_mean(what, kinds)}")
     entries = kinds[what]()
     if as_json:
         print_json(entries)
@@ -52,9 +55,17 @@ def datasets() -> list[dict[str, Any]]:
     ]
 
 
+def attacks() -> list[dict[str, Any]]:
+    """Every attack."""
+    from uegr.attacks.catalogue import entries
+
+    return entries()
+
+
 def print_table(what: str, entries: list[dict[str, Any]]) -> None:
     """A table in the terminal."""
     from rich.table import Table
+    from rich.text import Text
 
     from uegr.console import Console
 
@@ -63,7 +74,7 @@ def print_table(what: str, entries: list[dict[str, Any]]) -> None:
         number = column in ("cost", "parameters")
         table.add_column(column, justify="right" if number else "left", no_wrap=number or column in ("name", "passes"))
     for entry in entries:
-        table.add_row(*(cell(entry, column) for column in COLUMNS[what]))
+        table.add_row(*(Text(cell(entry, column)) for column in COLUMNS[what]))
     Console().print(table)
 
 
@@ -74,9 +85,22 @@ def cell(entry: dict[str, Any], column: str) -> str:
     value = entry.get(column, "")
     if column == "cost":
         return times(value)
+    if column == "settings":
+        return ", ".join(f"{key}={listed(default)}" for key, default in value.items())
     if isinstance(value, dict):
         return ", ".join(f"{key} {count:,}" for key, count in value.items())
     return str(value)
+
+
+def listed(default: Any) -> str:
+    """A default as `--set` takes it.
+
+    >>> listed(("typos", "contractions")), listed(None)
+    ('[typos,contractions]', 'null')
+    """
+    if isinstance(default, tuple):
+        return f"[{','.join(map(str, default))}]"
+    return "null" if default is None else str(default)
 
 
 def times(ratio: float | None) -> str:

@@ -1,16 +1,21 @@
 """Attack a finished run: outcomes as JSON lines in its folder, the figures in its result.json."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
+from uegr.errors import InputError
 from uegr.models.texts import labels_of, texts_of
-from uegr.result import Attack
+from uegr.result import Attack, Result
 from uegr.runs import folder
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 from uegr.statistics import proportion
+
+USUAL = {"seed": 0, "surface": "default", "side": "second", "budget": None}
 
 
 def attack_run(
@@ -25,6 +30,8 @@ def attack_run(
     budget: int | None = None,
     seed: int = 0,
     resume: bool = False,
+    overwrite: bool = False,
+    alone: bool = False,
     quiet: bool = False,
     trust_remote_code: bool = False,
     settings: dict[str, Any] | None = None,
@@ -32,15 +39,21 @@ def attack_run(
 ) -> Results:
     """Attack `examples` held-out rows of a task's own data set, or of another; the same rows for every run.
 
-    `settings` are the attack's own; `reading` says how a file is read, as in `uegr.data.load`.
+    Other settings, another seed or more examples have a journal and figures of their own; `alone` drops the others of
+    the same attack and data. `settings` are the attack's own; `reading` as in `uegr.data.load`.
     """
+    if resume and overwrite:
+        raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
     run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, dataset))
     data = chosen.held_out(dataset, **reading)
     rows = held_out_rows(data)
     rows = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)
-    journal = place / "attacks" / f"{attack}-{data.name.replace('/', '_')}.jsonl"
+    parts = differing({"seed": seed, "surface": surface, "side": side, "budget": budget} | (settings or {}))
+    journal = place / "attacks" / journal_name(attack, data.name, len(rows), parts)
     journal.parent.mkdir(exist_ok=True)
+    if overwrite:
+        journal.unlink(missing_ok=True)
     results = attack_model(
         Victim(chosen.model, chosen.tokenizer, max_length=chosen.max_length),
         [Example(text, int(label)) for text, label in zip(texts_of(rows), labels_of(rows), strict=True)],
@@ -55,8 +68,28 @@ def attack_run(
         **(settings or {}),
     )
     options = {"surface": surface, "side": side, "budget": budget} | (settings or {})
-    keep(chosen, data.name, figures(results, chosen, data.name, seed, options))
-    return results
+    found = figures(results, chosen, data.name, seed, options, journal.name)
+    keep(chosen, ", ".join([f"{attack} on {data.name}", f"{len(rows)} examples", *parts]), found, alone)
+    return replace(results, labels=chosen.labels or ())
+
+
+def differing(given: dict[str, Any]) -> list[str]:
+    """Settings that are not the usual ones, in words.
+
+    >>> differing({"seed": 1, "side": "second", "variant": "greedy"})
+    ['seed 1', 'variant greedy']
+    """
+    return [f"{name} {value}" for name, value in given.items() if name not in USUAL or value != USUAL[name]]
+
+
+def journal_name(attack: str, data: str, examples: int, parts: list[str]) -> str:
+    """The file of an attack's outcomes; its settings are in the name.
+
+    >>> journal_name("pwws", "my/films", 200, ["seed 1", "surface lists/words.tsv"])
+    'pwws-my_films-200-seed_1-surface_lists_words_tsv.jsonl'
+    """
+    named = [re.sub(r"\W+", "_", part).strip("_") for part in parts]
+    return "-".join([attack, data.replace("/", "_"), str(examples), *named])[:200] + ".jsonl"
 
 
 def own_task(tasks: Any, dataset: str | None) -> str | None:
@@ -64,7 +97,9 @@ def own_task(tasks: Any, dataset: str | None) -> str | None:
     return next((name for name, one in tasks.items() if dataset in (name, one.about.dataset)), None)
 
 
-def figures(results: Results, task: FinishedTask, data: str, seed: int, settings: dict[str, Any]) -> Attack:
+def figures(
+    results: Results, task: FinishedTask, data: str, seed: int, settings: dict[str, Any], journal: str
+) -> Attack:
     """The summary of an attack, its shares with their intervals."""
     found, outcomes = results.summary, results.outcomes
     right = sum(outcome.right_before for outcome in outcomes)
@@ -87,13 +122,26 @@ def figures(results: Results, task: FinishedTask, data: str, seed: int, settings
         max_length=task.max_length,
         seed=seed,
         settings=settings,
+        journal=journal,
     )
 
 
-def keep(task: FinishedTask, data: str, found: Attack) -> None:
-    """Write the figures of an attack beside those of the others."""
-    name = f"{found.attack} on {data}"
-    folder.update(
-        task.run.folder,
-        lambda result: result.with_task(task.name, attacks=result.tasks[task.name].attacks | {name: found}),
-    )
+def keep(task: FinishedTask, name: str, found: Attack, alone: bool) -> None:
+    """Write the figures of an attack beside those of others, or in place of those with other settings."""
+
+    def added(result: Result) -> Result:
+        before = result.tasks[task.name].attacks
+        if alone:
+            before = {key: one for key, one in before.items() if (one.attack, one.data) != (found.attack, found.data)}
+        return result.with_task(task.name, attacks=before | {name: found})
+
+    stale = set(journals(task)) if alone else set()
+    folder.update(task.run.folder, added)
+    for journal in stale - set(journals(task)):
+        journal.unlink(missing_ok=True)
+
+
+def journals(task: FinishedTask) -> list[Path]:
+    """The journals that the result names now."""
+    known = folder.read(task.run.folder).tasks[task.name].attacks.values()
+    return [task.run.folder / "attacks" / one.journal for one in known if one.journal]
