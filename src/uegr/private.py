@@ -25,6 +25,7 @@ TRAINER, MODEL = "transformers:Trainer", "transformers:PreTrainedModel"
 NAMES = (
     Private(TRAINER, "_get_train_sampler", "(self, train_dataset)", "an order that depends on seed and epoch alone"),
     Private(TRAINER, "_get_num_items_in_batch", "(self, batch_samples, device)", "labelled items, for every model"),
+    Private(TRAINER, "_get_grad_norm", "(self, model, grad_norm)", "stops at a gradient that is not finite"),
     Private(TRAINER, "_prepare_inputs", "(self, inputs)", "a batch on its device"),
     Private(TRAINER, "_save_optimizer_and_scheduler", "(self, output_dir)", "the method's state in a checkpoint"),
     Private(TRAINER, "_load_optimizer_and_scheduler", "(self, checkpoint)", "the method's state from a checkpoint"),

@@ -40,6 +40,7 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         method=config.make_method(),
         balanced=config.training.balanced,
         weight_decay_on=config.training.weight_decay_on,
+        skip_nonfinite=config.training.skip_nonfinite,
     )
     without_printing(trainer)
     for callback in (*callbacks, *adding):
@@ -91,6 +92,7 @@ def arguments(config: RunConfig, place: Path) -> Any:
         save_steps=options.checkpoint_steps or 500,
         save_total_limit=KEPT,
         logging_steps=10,
+        logging_nan_inf_filter=False,  # training/finite.py checks each step itself
         report_to=options.report_to,
         disable_tqdm=True,
         seed=config.seed,

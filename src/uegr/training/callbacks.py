@@ -72,7 +72,16 @@ class MetricsFile(TrainerCallback):
         if state.is_world_process_zero and kept:
             entry = {"step": state.global_step, "epoch": state.epoch, **kept}
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry) + "\n")
+                file.write(json.dumps({key: finite(value) for key, value in entry.items()}, allow_nan=False) + "\n")
+
+
+def finite(value: Any) -> Any:
+    """The value; null, as JSON has it, for a number that is not finite.
+
+    >>> finite(0.5), finite(float("nan"))
+    (0.5, None)
+    """
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_time(key: str) -> bool:
@@ -120,6 +129,7 @@ class KeepBest(TrainerCallback):
             return
         past = [e[self.metric] for e in state.log_history if self.metric in e and e["step"] < state.global_step]
         if not past or score > max(past):
+            self.trainer.check_weights()
             self.keep(state)
         scores = [*past, score]
         since = len(scores) - 1 - scores.index(max(scores))

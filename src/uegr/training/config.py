@@ -74,6 +74,7 @@ class TrainingConfig(Strict):
     weight_decay_on: Literal["all", "head"] = "all"  # head: not on the encoder
     warmup: float = Field(0.06, ge=0, le=1)
     clip: float = Field(1.0, ge=0)
+    skip_nonfinite: int = Field(0, ge=0)  # steps that may be skipped since their loss or gradient is not finite
     max_length: int | None = Field(None, ge=3)
     precision: Literal["fp32", "bf16"] = "fp32"
     group_by_length: bool = True

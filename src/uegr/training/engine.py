@@ -22,6 +22,7 @@ from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.encoder import encoder_names
 from uegr.pieces.schedule import Moment
+from uegr.training.finite import Guard, check_weights, description
 from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
 
@@ -30,7 +31,8 @@ class RobustTrainer(Trainer):
     """A Trainer with one more argument: `method=methods.uegr()`.
 
     `balanced` makes batches with as many rows of each class, in place of batches of texts of about the same length.
-    `weight_decay_on="head"` leaves the encoder without weight decay.
+    `weight_decay_on="head"` leaves the encoder without weight decay. `skip_nonfinite` is how many steps may be skipped
+    whose loss or gradient is not finite, before that is an error.
     """
 
     model: nn.Module
@@ -41,11 +43,13 @@ class RobustTrainer(Trainer):
         method: Method,
         balanced: bool = False,
         weight_decay_on: Literal["all", "head"] = "all",
+        skip_nonfinite: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.balanced, self.weight_decay_on = balanced, weight_decay_on
         self.method = copy.deepcopy(method)
+        self.guard = Guard(skip_nonfinite)
         self.terms: dict[str, Tensor] = {}
         self.epoch_steps: int | None = None
         self.prepared = False
@@ -155,7 +159,27 @@ class RobustTrainer(Trainer):
         with self.compute_loss_context_manager():
             no_sync = partial(self.accelerator.no_sync, model)
             terms = accumulate(self.method, model, batch, self.moment(), backward, no_sync)
-        return self._note(terms, share)
+        return self._note(terms, share, batch)
+
+    def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
+        self.guard.norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
+        return self.guard.norm
+
+    def may_step(self) -> bool:
+        """Whether the gradient may change the weights; else it is cleared, and too many such steps are an error."""
+        guard = self.guard
+        scaled = self.accelerator.scaler is not None  # fp16: its scaler skips steps, and expects to
+        guard.skipping = not scaled and not guard.is_finite(self.model, self.args.world_size > 1)
+        if guard.skipping:
+            guard.skip(description(self, guard))
+            self.model.zero_grad(set_to_none=True)  # an optimizer leaves a weight without a gradient alone
+        guard.next_step()
+        return not guard.skipping
+
+    def check_weights(self) -> None:
+        """Raise if the weights are not finite; sharded ones are not looked at."""
+        if not (self.is_fsdp_enabled or self.is_deepspeed_enabled):
+            check_weights(unwrapped(self.model), f"step {self.state.global_step} of {self.method.name}")
 
     def _get_num_items_in_batch(self, batch_samples: list[Any], device: torch.device) -> Any:
         """Counted for every model: transformers asks only for those whose loss takes the number."""
@@ -176,14 +200,15 @@ class RobustTrainer(Trainer):
         share: Tensor = (labels != -100).sum() * processes / num_items
         return share
 
-    def _note(self, terms: dict[str, Tensor], share: Tensor | float | None) -> Tensor:
+    def _note(self, terms: dict[str, Tensor], share: Tensor | float | None, batch: dict[str, Any]) -> Tensor:
         """Add the terms to what the next log entry shows; the step's loss is their sum."""
         loss: Tensor | None = None
         for name, value in terms.items():
             value = value if share is None else value * share
-            self.terms[name] = self.terms[name] + value if name in self.terms else value
             loss = value if loss is None else loss + value
-        return loss if loss is not None else torch.zeros((), device=self.args.device)
+            value = torch.where(torch.isfinite(value), value, 0.0) if self.guard.allowed else value
+            self.terms[name] = self.terms[name] + value if name in self.terms else value
+        return self.guard.note(loss if loss is not None else torch.zeros((), device=self.args.device), batch)
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
         if "loss" in logs and len(self.terms) > 1:
@@ -191,11 +216,13 @@ class RobustTrainer(Trainer):
             logs |= {f"loss_{name}": round(float(value) / steps, 6) for name, value in self.terms.items()}
         if "loss" in logs:
             self.terms, self._noted_at = {}, self.state.global_step
+            logs |= {"skipped_steps": self.guard.skipped} if self.guard.skipped else {}
         super().log(logs, *args, **kwargs)
 
     _noted_at = 0
 
     def _save_optimizer_and_scheduler(self, output_dir: str) -> None:
+        self.check_weights()  # what comes later makes the checkpoint whole; one that is not is never resumed from
         super()._save_optimizer_and_scheduler(output_dir)
         state = {name: value.contiguous() for name, value in self.method.state_dict().items()}
         Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have made it yet
@@ -238,7 +265,12 @@ class GradientEdits(TrainerCallback):
         self.trainer.epoch_steps = math.ceil(batches / args.gradient_accumulation_steps)
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        edit_gradients(self.trainer.method, self.trainer.model, self.trainer.moment())
+        if self.trainer.may_step():
+            edit_gradients(self.trainer.method, self.trainer.model, self.trainer.moment())
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        finish_update(self.trainer.method, unwrapped(self.trainer.model))
+        if not self.trainer.guard.skipping:
+            finish_update(self.trainer.method, unwrapped(self.trainer.model))
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.trainer.check_weights()
