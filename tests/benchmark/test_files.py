@@ -112,6 +112,30 @@ def test_the_grids_of_rift_train_as_its_release(file: Path) -> None:
         assert training.epochs == 20 or "training.epochs" in cell.varied
 
 
+@of_papers
+def test_no_method_is_searched_more_than_another(file: Path) -> None:
+    for scale in SCALES:
+        trials = {(cell.search or {}).get("trials", 0) for cell in scaled(file, scale)[1]}
+        assert len(trials) == 1
+
+
+@of_papers
+def test_r_at_has_an_epsilon_of_the_size_of_uegrs(file: Path) -> None:
+    for scale in SCALES:
+        methods = [resolved(RunConfig(**cell.config))["method"] for cell in scaled(file, scale)[1]]
+        ours = [method["epsilon"] for method in methods if method["name"] == "uegr"]
+        others = [method["epsilon"] for method in methods if method["name"] in ("rat", "rat_su", "fgm")]
+        assert not ours or all(epsilon <= 2 * max(ours) for epsilon in others)
+
+
+def test_the_values_of_r_ats_table_7_reach_their_cells() -> None:
+    cells = scaled(FOLDER / "uegr_table1.yaml", "full")[1]
+    found = {cell.called["dataset"]: cell.config["method"] for cell in cells if cell.called["method"] == "rat"}
+    assert (found["mrpc"]["epsilon"], found["mrpc"]["alpha"], found["mrpc"]["norm"]) == (0.15, 0.8, "matrix")
+    assert (found["cola"]["epsilon"], found["cola"]["alpha"]) == (0.1, 0.5)
+    assert all("alpha" not in cell.config["method"] for cell in cells if cell.called["method"] == "uegr")
+
+
 @pytest.mark.slow
 @named
 def test_its_smallest_scale_runs(file: Path, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ MISTAKES = {
     "an unknown base": ({"base": {"model": "bert"}}, "base: no model bert; choose one of: minilm"),
     "an unknown set": ({"measure": {"sets": ["anly"]}}, "data set 'anly'; did you mean anli?"),
     "an unknown key of calibration": ({"measure": {"calibration": {"bin": 3}}}, "calibration.bin; did you mean bins?"),
+    "settings for one data set that do not fit": (
+        {"methods": [{"name": "vanilla", "per_dataset": {"snippets": {"method": {"dropot": 0}}}}]},
+        "snippets · minilm · vanilla: vanilla has no option dropot; did you mean dropout?",
+    ),
+    "a file of settings that is missing": (
+        {"methods": [{"name": "vanilla", "per_dataset": "gone.yaml"}]},
+        "cannot read",
+    ),
     "no path": ({"vary": {"epsilon": [1]}}, "expected section.key, such as method.epsilon, got 'epsilon'"),
     "nothing to vary": ({"vary": {"method.epsilon": 3}}, "expected a list of values, or pairs"),
     "unknown method": ({"methods": ["uger"]}, "unknown method uger; did you mean uegr?"),

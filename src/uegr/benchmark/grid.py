@@ -45,6 +45,15 @@ class Search(Strict):
         return {dotted(key): values for key, values in space.items()}
 
 
+class Shared(Strict):
+    """Settings of every cell."""
+
+    method: dict[str, Any] = Field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
+    dataset: dict[str, Any] = Field(default_factory=dict)
+    training: dict[str, Any] = Field(default_factory=dict)
+
+
 class Entry(Strict):
     """A method, model or data set by name, what is set for it alone, and its name in the paper's table."""
 
@@ -57,6 +66,7 @@ class Entry(Strict):
     training: dict[str, Any] = Field(default_factory=dict)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     search: Search | None = None
+    per_dataset: dict[str, Shared] = Field(default_factory=dict)  # further settings, by the label of a data set
 
     @model_validator(mode="before")
     @classmethod
@@ -75,15 +85,6 @@ class Entry(Strict):
     def names(self, also_replaced: bool) -> list[str]:
         """Its label, and on request the entry of the paper that it replaces."""
         return [self.called, *([self.stands_for] if also_replaced and self.stands_for else [])]
-
-
-class Shared(Strict):
-    """Settings of every cell."""
-
-    method: dict[str, Any] = Field(default_factory=dict)
-    model: dict[str, Any] = Field(default_factory=dict)
-    dataset: dict[str, Any] = Field(default_factory=dict)
-    training: dict[str, Any] = Field(default_factory=dict)
 
 
 class AttackSpec(Strict):
@@ -233,7 +234,8 @@ def read_grid(path: Path, scale: str | None = None, *, allow_code: bool = False)
     chosen = scale or ("laptop" if "laptop" in scales else None)
     try:
         content["printed"] = expanded(content.get("printed") or [], path.name)
-        grid = Grid(**merged(content, scales.get(chosen) or {}), scale=chosen)
+        resolved = with_settings_files(merged(content, scales.get(chosen) or {}), path.parent)
+        grid = Grid(**resolved, scale=chosen)
     except ValidationError as error:
         raise InputError(f"{path.name}: {complaint(error)}") from None
     methods = [entry.name for entry in grid.methods]
@@ -252,6 +254,18 @@ def trusts_code(grid: Grid) -> bool:
     }
     settings = (grid.shared.model, *(entry.model for entry in entries))
     return bool(chosen) or any(model.get("trust_remote_code") for model in settings)
+
+
+def with_settings_files(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The grid with the content of the files that `per_dataset` names, by their paths beside the grid."""
+
+    def filled(entry: Any) -> Any:
+        if isinstance(entry, dict) and isinstance(name := entry.get("per_dataset"), str):
+            return entry | {"per_dataset": read_mapping(folder / name, "a data set, such as cola: {method: ...}")}
+        return entry
+
+    axes = [key for key in ("methods", "models") if isinstance(content.get(key), list)]
+    return content | {key: [filled(entry) for entry in content[key]] for key in axes}
 
 
 def check_scales(path: Path, scales: Any) -> None:

@@ -141,10 +141,12 @@ def checked(settings: Settings, where: str) -> dict[str, Any]:
 def settings_of(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: Mapping[str, Any]) -> Settings:
     """The sections of a RunConfig."""
     settings: Settings = {section: {} for section in SECTIONS}
-    for part in (grid.shared, dataset, model, method):
+    own = [entry.per_dataset[dataset.called] for entry in (model, method) if dataset.called in entry.per_dataset]
+    for part in (grid.shared, dataset, model, method, *own):
         for section in SECTIONS:
             settings[section] |= getattr(part, section)
-    known = set(options_of(method)) | set(method.method)
+    strict = [method, *(method.per_dataset[name] for name in (dataset.called,) if name in method.per_dataset)]
+    known = set(options_of(method)).union(*(part.method for part in strict))
     settings["method"] = {key: value for key, value in settings["method"].items() if key in known}
     for section, entry in (("method", method), ("model", model), ("dataset", dataset)):
         settings[section]["name"] = entry.name
