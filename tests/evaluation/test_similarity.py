@@ -127,7 +127,7 @@ def test_a_model_is_like_itself():
 
 def test_models_of_other_depth_are_refused():
     model, tokenizer = subject()
-    with pytest.raises(InputError, match="as many layers"):
+    with pytest.raises(InputError, match="equally many layers"):
         layer_similarity(model, subject("bilstm")[0], tokenizer, ["w5"])
     with pytest.raises(InputError, match="pooling"):
         layer_similarity(model, model, tokenizer, ["w5"], pooling="last")

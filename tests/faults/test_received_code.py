@@ -11,6 +11,7 @@ import pytest
 from tests.faults.conftest import config_of
 from uegr import open_run
 from uegr.errors import InputError
+from uegr.runs import manifest
 from uegr.runs.evaluate import evaluate_run
 from uegr.runs.train import train
 from uegr.training.config import ModelConfig, RunConfig
@@ -39,6 +40,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     content = json.loads(path.read_text(encoding="utf-8"))
     edit(content)
     path.write_text(json.dumps(content), encoding="utf-8")
+    manifest.write(path.parent, manifest.read(path.parent).origin)  # whoever sends it makes it fit
 
 
 def with_model(config: RunConfig, **model: Any) -> RunConfig:
