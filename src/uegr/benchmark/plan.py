@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from uegr.benchmark.grid import SECTIONS, Entry, Grid
+from uegr.benchmark.grid import SECTIONS, Entry, Grid, Shared
 from uegr.errors import InputError, did_you_mean
 from uegr.runs.prepare import check_names, resolved
 from uegr.training.config import RunConfig, described
@@ -145,8 +145,8 @@ def settings_of(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied:
     for part in (grid.shared, dataset, model, method, *own):
         for section in SECTIONS:
             settings[section] |= getattr(part, section)
-    strict = [method, *(method.per_dataset[name] for name in (dataset.called,) if name in method.per_dataset)]
-    known = set(options_of(method)).union(*(part.method for part in strict))
+    here = method.per_dataset.get(dataset.called, Shared())
+    known = {*options_of(method), *method.method, *here.method}
     settings["method"] = {key: value for key, value in settings["method"].items() if key in known}
     for section, entry in (("method", method), ("model", model), ("dataset", dataset)):
         settings[section]["name"] = entry.name

@@ -22,7 +22,6 @@ AXES = ("dataset", "model", "method")
 NAMES = (*AXES, "metric", "value")
 OTHER_NAMES = {"relative_improvement": "improvement"}  # table III's number
 REMARKS = ("note", "source", "sd", "unit", "n", "page", "table", "of", "weight")
-ROUNDING = 1e-4  # shares: an average of rounded figures may be off by so much
 Kind = Literal["agrees", "differs", "unknown", "missing"]
 
 
@@ -42,11 +41,12 @@ class Printed:
     @property
     def discrepancy(self) -> str:
         """How the paper's own figures contradict it; empty where they do not."""
-        total = sum(weight * part.value for weight, part in self.parts)
-        if not self.parts or abs(total - self.value) <= ROUNDING:
-            return ""
         scale = 100 if self.percent else 1
-        return f"the paper prints {scale * self.value:.2f}, its own figures give {scale * total:.2f}"
+        total = scale * sum(weight * part.value for weight, part in self.parts)
+        digits = max((decimals(scale * part.value) for _, part in self.parts), default=0)
+        if not self.parts or abs(total - scale * self.value) <= 10**-digits:  # a sum of rounded figures, rounded
+            return ""
+        return f"the paper prints {scale * self.value:.{digits}f}, its own figures give {total:.{digits}f}"
 
     @property
     def settings_text(self) -> str:
@@ -57,6 +57,15 @@ class Printed:
         spread = "" if self.deviation is None else f" ± {self.deviation:g}"
         bare = f"{100 * self.value:.1f}" if self.percent else f"{self.value:g}"
         return (bare if cell is None else shown(self.value, cell)) + spread
+
+
+def decimals(value: float) -> int:
+    """How many digits behind the point a printed number has, at most four.
+
+    >>> decimals(90.0), decimals(90.5), decimals(90.54)
+    (0, 1, 2)
+    """
+    return next((places for places in range(4) if abs(round(value, places) - value) < 1e-9), 4)
 
 
 @dataclass(frozen=True)

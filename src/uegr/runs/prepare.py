@@ -135,6 +135,16 @@ def check_names(*, models: Iterable[str], datasets: Iterable[str], attacks: Mapp
         make(attack, settings)
     known: dict[str, Any] = {"data set": (datasets, data_room.cards()), "model": (models, model_cards())}
     for kind, (names, cards) in known.items():
-        for name in names:
+        for name in (part for given in names for part in parts_of(kind, given)):
             if name not in cards and "/" not in name and not Path(name).exists():
                 raise InputError(f"there is no file, folder or {kind} {name!r}; {did_you_mean(name, cards)}")
+
+
+def parts_of(kind: str, name: str) -> list[str]:
+    """Several data sets, separated by commas, are one name in a configuration.
+
+    >>> parts_of("data set", "cola, rte"), parts_of("model", "a,b")
+    (['cola', 'rte'], ['a,b'])
+    """
+    several = kind == "data set" and not Path(name).exists()
+    return [part.strip() for part in name.split(",")] if several else [name]
