@@ -9,6 +9,10 @@ class InputError(ValueError):
     """Shown by the command line as one line with exit code 2; everything else is a bug and keeps its traceback."""
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: the command ends as after Ctrl-C, with exit code 143."""
+
+
 class TrainingWarning(UserWarning):
     """What the user should know about a training, but that stops nothing. The command line prints it as one line."""
 

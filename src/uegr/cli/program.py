@@ -4,6 +4,7 @@ Every mistake of the user is one line on standard error and exit code 2; Ctrl-C 
 """
 
 import os
+import signal
 import warnings
 from typing import Annotated, Any
 
@@ -18,13 +19,14 @@ from uegr.cli.data import app as data
 from uegr.cli.demo import demo
 from uegr.cli.evaluate import evaluate
 from uegr.cli.export import export
+from uegr.cli.failures import complaint
 from uegr.cli.interruption import RESUME, advice
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
 from uegr.cli.predict import predict
 from uegr.cli.report import report
 from uegr.cli.train import train
-from uegr.errors import DataWarning, InputError, TrainingWarning
+from uegr.errors import DataWarning, InputError, Terminated, TrainingWarning
 from uegr.terminal import echo, one_line
 
 ONE, MANY, AROUND = "One run", "Many runs", "Data, models, methods"
@@ -42,11 +44,11 @@ class Program(TyperGroup):
         """Run the command; typer itself would end an interrupted one without a word."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             command = self.commands.get(ctx.invoked_subcommand or "")
             has_resume = command is not None and any(RESUME in one.opts for one in command.params)
             echo(f"\nuegr: {advice(ctx.meta['arguments'], has_resume)}", error=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
 
 
 app = typer.Typer(
@@ -86,11 +88,20 @@ def main() -> None:
     rare()
     show_own_warnings()
     quieten()
+    signal.signal(signal.SIGTERM, terminate)
     try:
         app()
-    except InputError as error:
-        echo(f"uegr: error: {one_line(error)}", error=True)
+    except Exception as error:
+        line = str(error) if isinstance(error, InputError) else complaint(error)
+        if line is None:
+            raise  # a bug keeps its traceback
+        echo(f"uegr: error: {one_line(line)}", error=True)
         raise SystemExit(2) from None
+
+
+def terminate(number: int, frame: Any) -> None:
+    """SIGTERM ends a command like Ctrl-C; a training may write a checkpoint first (training/termination.py)."""
+    raise Terminated
 
 
 def show_own_warnings() -> None:

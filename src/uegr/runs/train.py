@@ -48,7 +48,8 @@ def fitted(trainer: Any, bar: Any, checkpoint: Path | None) -> dict[str, Any]:
     """Train, from a checkpoint where there is one; what it cost, and whether it was resumed."""
     started, processor = time.time(), time.process_time()
     try:
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        with trainer.ending.listening():
+            trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     finally:
         bar.close()
     for wrapper in ("forward", "_original_forward"):  # accelerate's, which would continue in mixed precision

@@ -19,11 +19,12 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
     from transformers import DataCollatorWithPadding
 
     from uegr.training.callbacks import KeepBest, MetricsFile, ShowProgress
+    from uegr.training.termination import SaveAndEnd
 
     quieten()
     config = prepared.config
     bar = ShowProgress(f"{config.method['name']} · {config.model.name} · {', '.join(prepared.sets)}", quiet)
-    callbacks: list[Any] = [bar, MetricsFile(place / folder.METRICS)]
+    callbacks: list[Any] = [SaveAndEnd(), bar, MetricsFile(place / folder.METRICS)]
     if keeps_best(config):
         metric, seal = prepared.heads.metric(prepared.sets), partial(manifest.write, started_from=started_from)
         callbacks.append(KeepBest(place, metric, config.training.patience, seal))
@@ -43,6 +44,7 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         skip_nonfinite=config.training.skip_nonfinite,
     )
     without_printing(trainer)
+    trainer.ending = callbacks[0]
     for callback in (*callbacks, *adding):
         if isinstance(callback, KeepBest | Augment):
             callback.trainer = trainer
