@@ -5,7 +5,7 @@ BIN := .venv/bin
 export RUSTUP_HOME ?= $(CURDIR)/.venv/rustup
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 
-.PHONY: demo test tests check wheel test-slow bench clean
+.PHONY: demo test tests check wheel audit test-slow bench clean
 
 demo: .venv/installed
 	$(BIN)/uegr demo --output runs/demo
@@ -19,9 +19,15 @@ check: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/bandit --quiet --configfile pyproject.toml --recursive src
 
 wheel: .venv/installed
 	.ci/wheel
+
+# known vulnerabilities of the pinned versions; asks a database on the network, so it is not part of make test
+audit: .venv/installed
+	$(PIP) install pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 test-slow: .venv/installed
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10

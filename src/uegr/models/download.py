@@ -133,7 +133,7 @@ def unpack(archive: Path, folder: Path) -> None:
     """Unpack a zip or tar file; nothing is written outside the folder."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
-            bundle.extractall(folder)  # drops leading slashes and ..
+            bundle.extractall(folder)  # drops leading slashes and ..  # nosec B202
     else:
         with tarfile.open(archive) as bundle:
             bundle.extractall(folder, filter="data")
