@@ -1,21 +1,25 @@
 """`uegr predict`: texts, files, and what it refuses."""
 
+import csv
 import json
 
+import pytest
+
 from tests.cli.conftest import ODD
-from tests.tiny_run import write_csv
+from tests.tiny_run import sentences, write_csv
+from uegr.errors import DataWarning
 
 
 def test_predict_classifies_texts_files_and_refuses_nonsense(uegr, finished, tmp_path):
     code, out, _ = uegr("predict", finished, "--text", "the plot was awful", "--text", "a lovely scene")
     answers = [json.loads(line) for line in out.splitlines()]
     assert code == 0
-    assert [answer["label"] for answer in answers] == ["bad", "good"]
+    assert [answer["predicted"] for answer in answers] == ["bad", "good"]
     assert abs(sum(answers[0]["probabilities"].values()) - 1) < 1e-5
     file = write_csv(tmp_path / "new.csv", [("the plot was awful",)], header=("text",))
     code, _, _ = uegr("predict", finished, file, "--output", tmp_path / "out" / "answers.jsonl")
     assert code == 0
-    assert json.loads((tmp_path / "out" / "answers.jsonl").read_text())["label"] == "bad"
+    assert json.loads((tmp_path / "out" / "answers.jsonl").read_text())["predicted"] == "bad"
     code, _, error = uegr("predict", finished)
     assert (code, "--text" in error) == (2, True)
     code, _, error = uegr("predict", tmp_path, "--text", "x")
@@ -38,3 +42,72 @@ def test_a_task_that_the_run_does_not_have_is_named(uegr, finished):
 def test_flags_for_a_file_need_a_file(uegr, finished):
     code, _, error = uegr("predict", finished, "--text", "x", "--text-column", "y")
     assert (code, error) == (2, "--text-column is for a file to classify; name the file, or leave it out")
+
+
+ROWS = [("7", "the plot was awful", "x, y"), ("8", "a lovely scene", 'say "no"'), ("9", "", "é")]
+
+
+def table(path):
+    import pyarrow.parquet as pq
+
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
+def test_the_ending_decides_the_format_and_all_columns_are_carried(uegr, finished, tmp_path, ending):
+    file = write_csv(tmp_path / "new.csv", ROWS, header=("id", "text", "remark"))
+    with pytest.warns(DataWarning, match=r"1 of 3 texts empty: row 3"):
+        code, out, error = uegr("predict", finished, file, "--output", tmp_path / f"out{ending}")
+    assert (code, out) == (0, ""), error
+    found = table(tmp_path / f"out{ending}")
+    assert [(one["id"], one["text"], one["remark"]) for one in found] == ROWS
+    assert [str(one["row"]) for one in found] == ["1", "2", "3"]
+    assert [one["predicted"] for one in found][:2] == ["bad", "good"]
+    assert [one["note"] for one in found] == ["", "", "empty"]
+    flat = found[0] if ending != ".jsonl" else {f"probability_{k}": v for k, v in found[0]["probabilities"].items()}
+    assert float(flat["probability_bad"]) + float(flat["probability_good"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_an_ending_without_a_format_is_refused_before_anything_is_read(uegr, tmp_path):
+    code, _, error = uegr("predict", tmp_path, "--text", "x", "--output", tmp_path / "answers.txt")
+    assert (code, "ends with .csv" in error) == (2, True)
+
+
+def test_texts_that_were_cut_are_named(uegr, finished):
+    with pytest.warns(DataWarning, match=r"1 of 2 texts cut after 32 tokens: row 2"):
+        code, out, _ = uegr("predict", finished, "--text", "a film", "--text", "film " * 50)
+    assert code == 0
+    assert json.loads(out.splitlines()[1])["note"] == "cut after 32 tokens"
+
+
+def test_the_columns_of_the_training_file_are_remembered(uegr, home, tmp_path):
+    rows = [(text, label, "a dull title") for text, label in sentences(40)]
+    file = write_csv(tmp_path / "old.csv", rows, header=("opinion", "label", "title"))
+    made = ["--model", home / "model", "--dataset", file, "--output", tmp_path / "run", "--method", "vanilla"]
+    made += ["--text-column", "opinion", "--set", "training.max_steps=1", "--quiet", "--json"]
+    assert uegr("train", *made)[0] == 0
+    new = write_csv(tmp_path / "new.csv", [("a title", "a film")], header=("title", "opinion"))
+    other = write_csv(tmp_path / "other.csv", [("a film", "a title")], header=("title", "opinion"))
+    as_now = uegr("predict", tmp_path / "run", new)[1]
+    as_then = uegr("predict", tmp_path / "run", other, "--text-column", "title")[1]
+    assert json.loads(as_now)["probabilities"] == json.loads(as_then)["probabilities"]
+    without = write_csv(tmp_path / "without.csv", [("a film",)], header=("title",))
+    assert "has no column 'opinion' (--text-column)" in uegr("predict", tmp_path / "run", without)[2]
+
+
+def test_pairs_are_for_a_run_on_pairs(uegr, finished):
+    assert "trained on single texts" in uegr("predict", finished, "--text", "x", "--pair", "y")[2]
+    assert (
+        "expected one --pair for each --text, got 1 and 2"
+        in uegr("predict", finished, "--text", "x", "--pair", "y", "--pair", "z")[2]
+    )
+
+
+def test_a_column_that_the_answers_need_is_refused(uegr, finished, tmp_path):
+    file = write_csv(tmp_path / "new.csv", [("a film", "good")], header=("text", "predicted"))
+    assert "the file has a column predicted already" in uegr("predict", finished, file)[2]

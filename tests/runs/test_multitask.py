@@ -100,15 +100,15 @@ def test_evaluate_attack_and_predict_take_the_right_head(finished, home, capsys)
     assert code.exit_code == 0
     summary = attack_run(finished, attack="deepwordbug", examples=4, dataset="likeness", quiet=True).summary
     assert summary.examples == 4
-    assert list(folder.read(finished).tasks["likeness"].attacks) == ["deepwordbug on likeness"]
+    assert list(folder.read(finished).tasks["likeness"].attacks) == ["deepwordbug on likeness, 4 examples"]
     with pytest.raises(InputError, match="the run has the tasks opinions, likeness, stsb; choose one with --task"):
         attack_run(finished, attack="deepwordbug", examples=4, quiet=True)
     capsys.readouterr()
     predict_lines(finished, source=None, texts=["a great film", "awful"], output=None, task="opinions")
-    answers = [json.loads(line)["label"] for line in capsys.readouterr().out.splitlines()]
+    answers = [json.loads(line)["predicted"] for line in capsys.readouterr().out.splitlines()]
     assert answers == ["good", "bad"]
     predict_lines(finished, source="stsb", texts=None, output=None, split="test")
-    assert [set(json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [{"row", "value"}] * 12
+    assert [set(json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [{"row", "predicted"}] * 12
 
 
 def test_what_needs_one_task_says_so(finished):

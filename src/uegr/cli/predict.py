@@ -19,17 +19,21 @@ def predict(
         str | None, typer.Argument(help="A file, a folder, a data set, or - for lines on standard input.")
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="A text to classify; repeatable.")] = None,
+    pair: Annotated[
+        list[str] | None, typer.Option(help="The second text of a pair, for each --text in turn; repeatable.")
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file for the JSON lines; default: the terminal.")
+        Path | None,
+        typer.Option("--output", "-o", help="A .csv, .tsv, .jsonl or .parquet file; default: the terminal."),
     ] = None,
     split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
     task: Task = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Classify new texts with a finished run, one JSON line each."""
+    """Classify new texts with a finished run; the rows of a file keep all their columns."""
     if (source is None) == (not text):
         raise InputError("expected either a file to classify or --text, got both or neither")
-    texts = sys.stdin.read().splitlines() if source == "-" else text or None
+    texts = sys.stdin.read().splitlines() if source == "-" else paired(text, pair) if text or pair else None
     if texts is not None and (given := flags(files)):
         raise InputError(f"{', '.join(given)} is for a file to classify; name the file, or leave it out")
 
@@ -37,3 +41,14 @@ def predict(
 
     chosen: dict[str, Any] = {"split": split, "task": task, "trust_remote_code": trust_remote_code}
     predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, **chosen, **files)
+
+
+def paired(texts: list[str] | None, pairs: list[str] | None) -> list[Any]:
+    """The texts, each with its second one where there are any.
+
+    >>> paired(["a"], None), paired(["a"], ["b"])
+    (['a'], [('a', 'b')])
+    """
+    if pairs and len(pairs) != len(texts or []):
+        raise InputError(f"expected one --pair for each --text, got {len(texts or [])} and {len(pairs)}")
+    return list(zip(texts or [], pairs, strict=True)) if pairs else list(texts or [])

@@ -62,12 +62,7 @@ def suffix_of(path: Path) -> str:
 
 def file_source(path: Path, reading: Reading) -> Source:
     """The rows of one file; the columns that are used are decided here, the content is read later."""
-    content = protected(path, "utf-8", digest)
-    codec = encoding.checked(reading.encoding) if reading.encoding else protected(path, "utf-8", encoding.detect)
-    layout = protected(path, codec, lambda file: format_of(file, codec, reading, content))
-    names = protected(path, codec, lambda file: layout.columns())
-    if not names:
-        raise InputError(f"{path} is empty; expected a header or at least one row")
+    content, codec, layout, names = looked_at(path, reading)
     used = columns_of(path, names, reading)
     wanted = [name for name in (used.text, used.pair, used.label) if name]
     return Source(
@@ -78,6 +73,26 @@ def file_source(path: Path, reading: Reading) -> Source:
         labelled=used.label is not None,
         unit=layout.unit,
     )
+
+
+def looked_at(path: Path, reading: Reading) -> tuple[str, str, Format, list[str]]:
+    """The digest of a file's content, its encoding, its format, and the names of its columns."""
+    content = protected(path, "utf-8", digest)
+    codec = encoding.checked(reading.encoding) if reading.encoding else protected(path, "utf-8", encoding.detect)
+    layout = protected(path, codec, lambda file: format_of(file, codec, reading, content))
+    names = protected(path, codec, lambda file: layout.columns())
+    if not names:
+        raise InputError(f"{path} is empty; expected a header or at least one row")
+    return content, codec, layout, names
+
+
+def all_columns(path: Path, reading: Reading) -> dict[str, list[Any]]:
+    """Every column of a file, in memory, with the rows that `file_source` has and in their order."""
+    _, codec, layout, names = looked_at(path, reading)
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{path}: the column {doubled[0]!r} occurs {names.count(doubled[0])} times; rename one")
+    rows = [values for _, values in encoding.guarded(path, codec, layout.rows(names))]
+    return {name: [values[at] for values in rows] for at, name in enumerate(names)}
 
 
 def protected(path: Path, codec: str, look: Callable[[Path], Any]) -> Any:

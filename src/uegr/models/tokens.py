@@ -119,6 +119,12 @@ def cuts(
     return [index in longer for index in range(len(lengths))]
 
 
+def is_cut(tokenizer: Any, texts: tuple[list[str], ...], limit: int | None) -> list[bool]:
+    """Which of some texts, or pairs in two columns, lose tokens."""
+    columns = encode(tokenizer, texts, limit)
+    return cuts(columns, texts, tokenizer, limit, [len(ids) for ids in columns["input_ids"]])
+
+
 def report_cuts(key: str, tokens: "Dataset", limit: int | None) -> None:
     """Warn every time how many rows are cut; they are counted once."""
 

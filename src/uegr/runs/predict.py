@@ -1,60 +1,123 @@
-"""Labels for new texts, one JSON line each."""
+"""Labels for new texts: rows of a file keep all their columns, and the file's ending decides the format."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.errors import InputError
-from uegr.files import refuse_special, write_text
-from uegr.models.texts import Text, texts_of
+from uegr.data.columns import carried
+from uegr.data.writing import check_format, lines, write_table
+from uegr.errors import InputError, warn
+from uegr.files import refuse_special
+from uegr.models.texts import Text, length_limit, sides, texts_of
+from uegr.models.tokens import is_cut
 from uegr.runs.attack import own_task
 from uegr.runs.finished import FinishedTask, open_run
-from uegr.terminal import json_text
+from uegr.terminal import echo
+
+MOST_ROWS = 10  # that a warning names
+ROW, PREDICTED, PROBABILITIES, NOTE = "row", "predicted", "probabilities", "note"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Texts, and the columns that go with them."""
+
+    texts: Sequence[Text]
+    columns: dict[str, list[Any]]
 
 
 def predict_lines(
     place: Path,
     *,
     source: str | None,
-    texts: list[str] | None,
+    texts: Sequence[Text] | None,
     output: Path | None,
     split: str | None = None,
     task: str | None = None,
     trust_remote_code: bool = False,
     **reading: Any,
 ) -> None:
-    """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`."""
+    """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`.
+
+    A file is read by the columns that the run was trained with, where `reading` names no others. Without `output`, and
+    in a file that ends with .jsonl, every answer is one JSON object per line.
+    """
     if output is not None:
+        check_format(output)
         refuse_special(output)
     run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, source))
-    rows = texts if texts is not None else source_texts(str(source), split, **reading)
-    lines = [json_text(entry) for entry in answers(chosen, rows)]
-    if output is None:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+    given = Given(texts, {}) if texts is not None else from_source(chosen, str(source), split, **reading)
+    check_sides(chosen, given.texts)
+    table = answers(chosen, given)
+    if output is not None:
+        write_table(output, table)
     else:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        write_text(output, "".join(f"{line}\n" for line in lines))
+        for line in lines(table):
+            echo(line)
 
 
-def source_texts(source: str, split: str | None, **reading: Any) -> Sequence[Text]:
-    """The texts of a file without labels, or of one split of a folder or card."""
+def from_source(task: FinishedTask, source: str, split: str | None, **reading: Any) -> Given:
+    """The rows of a file, or of one split of a folder or card, with all columns of the file."""
+    if source not in data_room.cards() or Path(source).exists():
+        trained = task.run.config.dataset
+        remembered = {"text_column": trained.text_column, "pair_column": trained.pair_column}
+        reading = {name: value for name, value in remembered.items() if value is not None} | reading
     data = data_room.load(source, labelled=False, **reading)
     if split is None and len(data.splits) > 1:
         raise InputError(f"{source} has the splits {', '.join(data.splits)}; choose one with --split")
     name = split or next(iter(data.splits))
     if name not in data.splits:
         raise InputError(f"{source} has no split {name}, only {', '.join(data.splits)}; choose one with --split")
-    return texts_of(data.splits[name])
+    return Given(texts_of(data.splits[name]), carried(source, name, **reading))
 
 
-def answers(task: FinishedTask, texts: Sequence[Text]) -> Iterator[dict[str, Any]]:
-    """The label and its probabilities, or the value of a regression, in the order of the texts."""
-    for number, found in enumerate(task.predict(texts)):
-        if found.value is not None:
-            yield {"row": number, "value": round(found.value, 6)}
-        else:
-            shares = {label: round(share, 6) for label, share in found.probabilities.items()}
-            yield {"row": number, "label": found.label, "probabilities": shares}
+def check_sides(task: FinishedTask, texts: Sequence[Text]) -> None:
+    """Refuse pairs for a model of single texts, and single texts for a model of pairs."""
+    paired = bool(texts) and not isinstance(texts[0], str)
+    if task.about.head == "single" and paired:
+        raise InputError("the run was trained on single texts, got pairs; choose one text with --text-column or --text")
+    if task.about.head == "pair" and texts and not paired:
+        raise InputError("the run was trained on pairs of texts, got single ones; use --pair-column, or --pair")
+
+
+def answers(task: FinishedTask, given: Given) -> dict[str, list[Any]]:
+    """Columns: those of the file, then the row's number from 1, the answer, its probabilities, and what is odd."""
+    found = task.predict(given.texts)
+    notes = remarks(task, given.texts)
+    added: dict[str, list[Any]] = {
+        ROW: list(range(1, len(found) + 1)),
+        PREDICTED: [one.label if one.value is None else round(one.value, 6) for one in found],
+    }
+    if task.labels is not None:
+        added[PROBABILITIES] = [{name: round(share, 6) for name, share in one.probabilities.items()} for one in found]
+    if any(notes):
+        added[NOTE] = notes
+    if ROW in given.columns:
+        del added[ROW]
+    if clash := set(added) & set(given.columns):
+        raise InputError(f"the file has a column {min(clash)} already, which the answers are written to; rename it")
+    return given.columns | added
+
+
+def remarks(task: FinishedTask, texts: Sequence[Text]) -> list[str]:
+    """What is odd about each text: it is empty, or was cut. Warns with the numbers of their rows."""
+    limit = length_limit(task.tokenizer, task.max_length)
+    cut = is_cut(task.tokenizer, sides(texts), limit) if texts else []
+    empty = [not any(part.strip() for part in ([text] if isinstance(text, str) else text)) for text in texts]
+    warn_of("empty", empty)
+    warn_of(f"cut after {limit} tokens", cut)
+    return [
+        "empty" if nothing else f"cut after {limit} tokens" if long else ""
+        for nothing, long in zip(empty, cut, strict=True)
+    ]
+
+
+def warn_of(what: str, marks: list[bool]) -> None:
+    """One line with the rows that are marked, counted from 1."""
+    rows = [str(row) for row, marked in enumerate(marks, 1) if marked]
+    if rows:
+        more = f" and {len(rows) - MOST_ROWS:,} more" if len(rows) > MOST_ROWS else ""
+        warn(f"{len(rows):,} of {len(marks):,} texts {what}: row {', '.join(rows[:MOST_ROWS])}{more}")
