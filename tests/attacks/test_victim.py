@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForSequenceClassification
 from tests.attacks.attack_models import bert, own_labels, sentences, surface, tokenizer, victim
 from uegr.attacks import Victim, attack
 from uegr.attacks.catalogue import make
-from uegr.attacks.fluency import fluency
+from uegr.attacks.fluency import fluency, named
 from uegr.attacks.similarity import embedded
 from uegr.attacks.victim import DECIMALS
 from uegr.errors import InputError
@@ -85,7 +85,35 @@ def test_genetic_keeps_to_what_is_fluent():
     assert all(change.new.lower() in {word.lower() for word in last} for change in changes)
 
 
-def test_fluency_of_a_causal_model():
+def test_a_substitute_is_used_where_the_text_stays_likely_enough():
+    """RIFT's release: log p of the text with it alone within 5 of the original's."""
+    given = own_labels(victim(), [text for text, _ in sentences()[:8]])
+    usual = {word.lower() for _, _, others in pairs_of(given) for word in others[:1]}
+    usual |= {word.lower() for text, _ in given for word in text.split()}
+
+    def log_p(texts):
+        strange = [sum(word.lower() not in usual for word in text.split()) for text in texts]
+        return torch.tensor([-6.0 * count for count in strange])
+
+    options = {"surface": surface(), "population": 4, "iterations": 2}
+    found = attack(victim(), given, "genetic", fluency=log_p, within=5.0, **options)
+    changes = [change for outcome in found.outcomes for change in outcome.changes]
+    assert changes
+    assert all(change.new.lower() in usual for change in changes)
+    free = attack(victim(), given, "genetic", fluency=log_p, within=1e9, **options)
+    assert free.outcomes == attack(victim(), given, "genetic", **options).outcomes
+    with pytest.raises(InputError, match="within >= 0 and a language model"):
+        make("genetic", {"within": 5.0})
+
+
+def pairs_of(given):
+    """(position, word, substitutes) of every word that has some."""
+    known = surface()
+    words = [(at, word) for text, _ in given for at, word in enumerate(known.split(text).words)]
+    return [(at, word, known.substitutes(word)) for at, word in words if known.substitutes(word)]
+
+
+def causal():
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
@@ -93,6 +121,23 @@ def test_fluency_of_a_causal_model():
     model = GPT2LMHeadModel(GPT2Config(vocab_size=len(made), n_embd=8, n_layer=1, n_head=1, n_positions=64)).eval()
     model.requires_grad_(False)
     made.bos_token = "[CLS]"
+    return model, made
+
+
+def test_a_named_model_gives_the_log_probability_of_whole_texts(tmp_path):
+    model, made = causal()
+    model.save_pretrained(tmp_path)
+    made.save_pretrained(tmp_path)
+    texts = ["a fine film", "fine"]
+    total, mean = (named(str(tmp_path), total=whole)(texts) for whole in (True, False))
+    counts = torch.tensor([len(made(text, add_special_tokens=False).input_ids) for text in texts])
+    assert torch.allclose(total, mean * counts, atol=1e-5)
+    assert torch.allclose(mean, fluency(model, made)(texts), atol=1e-5)
+    assert set(make("genetic", {"fluency": str(tmp_path), "within": 5.0}).scorers()) == {"fluency"}
+
+
+def test_fluency_of_a_causal_model():
+    model, made = causal()
     texts = ["a fine film", "fine", "the story is dull and the acting seems weak"]
     found = fluency(model, made, rows=2)(texts)
     for text, value in zip(texts, found, strict=True):

@@ -10,6 +10,10 @@ Fitness is 1 - P(y) (the paper's P(target), for two classes). As in the authors'
 changed is not drawn while others are left, and substitutes are those of the original word. The paper has 20
 generations of 60; the certified-robustness papers and RIFT use 40, the default here. TextAttack draws parents in
 proportion to exp(-fitness): the sign is reversed there.
+
+`within` is the language-model filter of RIFT's release, in place of `kept`: a substitute may be used where the text
+with it alone has a log-probability of at least that of the original minus `within` (5 there). Here it is that of the
+whole text, and of any causal model.
 """
 
 from collections.abc import Generator, Mapping
@@ -25,7 +29,10 @@ from uegr.errors import InputError
 
 @dataclass(frozen=True)
 class Genetic:
-    """`fluency`: texts -> a number each, higher is more fluent (attacks/fluency.py has one for any causal model)."""
+    """`fluency`: texts -> a number each, higher is more fluent; or the name of a causal model (attacks/fluency.py).
+
+    With `within`, the numbers must be log-probabilities of whole texts, as those of a named model are.
+    """
 
     population: int = 60
     iterations: int = 40
@@ -33,6 +40,7 @@ class Genetic:
     neighbours: int = 8
     kept: int = 4
     fluency: Any = None
+    within: float | None = None
     name: ClassVar[str] = "genetic"
     lexical: ClassVar[bool] = True
 
@@ -42,12 +50,21 @@ class Genetic:
                 f"expected population >= 2, iterations >= 0, temperature > 0, neighbours and kept >= 1, got {self}"
             )
 
+        if self.within is not None and (self.within < 0 or not self.fluency):
+            raise InputError(f"expected within >= 0 and a language model as fluency, got {self.within}, {self.fluency}")
+
     def scorers(self) -> Mapping[str, Any]:
         """The language model, when there is one."""
+        if isinstance(self.fluency, str):
+            from uegr.attacks.fluency import named  # with torch, which the listing does not need
+
+            return {"fluency": named(self.fluency, total=self.within is not None)}
         return {"fluency": self.fluency} if self.fluency else {}
 
     def __call__(self, target: Target, surface: Surface, random: np.random.Generator) -> Search:
         substitutes = [surface.substitutes(word, self.neighbours) for word in target.words.words]
+        if self.within is not None and any(substitutes):
+            substitutes = yield from self.likely(target.words, substitutes)
         if not any(substitutes):
             return None
         start = [target.words] * self.population
@@ -74,7 +91,7 @@ class Genetic:
             for member, position in zip(members, positions, strict=True)
         ]
         families = [family or [member] for family, member in zip(families, members, strict=True)]
-        if self.fluency:
+        if self.fluency and self.within is None:
             families = yield from self.fluent(families)
         scores = yield from ask(target.of(variant) for family in families for variant in family)
         lowest, at = [], 0
@@ -82,6 +99,16 @@ class Genetic:
             lowest.append(family[int(scores[at : at + len(family), target.label].argmin())])
             at += len(family)
         return lowest
+
+    def likely(
+        self, words: Words, substitutes: list[tuple[str, ...]]
+    ) -> Generator[Queries, Scores, list[tuple[str, ...]]]:
+        """The substitutes with which alone the text is not much less likely."""
+        texts = [words.swapped(at, other).text for at, others in enumerate(substitutes) for other in others]
+        original, *values = (yield from ask([words.text, *texts], "fluency")).reshape(-1).tolist()
+        found = iter(values)
+        return [tuple(other for other in others if next(found) >= original - float(self.within or 0))
+                for others in substitutes]  # fmt: skip
 
     def fluent(self, families: list[list[Words]]) -> Generator[Queries, Scores, list[list[Words]]]:
         """The `kept` most fluent of each group, in their old order."""

@@ -79,7 +79,7 @@ class Scorer:
 def numbers(answer: Any, name: str) -> NDArray[np.float64]:
     """An array of float64 from the array, tensor or list that a function returned."""
     try:
-        plain = answer.detach().cpu() if isinstance(answer, torch.Tensor) else answer
+        plain = answer.detach().cpu().double().numpy() if isinstance(answer, torch.Tensor) else answer
         return np.array(plain, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must give rows of numbers, got {type(answer).__name__} ({error})") from error
