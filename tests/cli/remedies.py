@@ -24,6 +24,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "data": READ,
     "data/labels": READ_LABELS,
     "data/load": READ_LABELS,
+    "data/sanity": ("train",),
     "data/writing": ("predict",),
     "attacks": ("attack",),
     "training": ("train",),

@@ -78,16 +78,20 @@ def bad_files(folder):
     folder.mkdir()
     (folder / "empty.csv").write_text("")
     write_csv(folder / "nolabel.csv", [("a fine film",), ("a dull film",)], header=("text",))
+    write_csv(folder / "one.csv", [(text, "good") for text, _ in sentences(30)])
+    write_csv(folder / "ids.csv", [(text, f"id{row}") for row, (text, _) in enumerate(sentences(30))])
     unseen = data_folder(folder / "unseen")
     write_csv(unseen / "validation.csv", [*sentences(4), ("a strange film", "odd")])
     return {
         "empty.csv": (folder / "empty.csv", ["empty.csv"]),
         "nolabel.csv": (folder / "nolabel.csv", ["label", "nolabel.csv"]),
+        "one.csv": (folder / "one.csv", ["two labels", "--label-column"]),
+        "ids.csv": (folder / "ids.csv", ["identifier", "--label-column"]),
         "unseen": (unseen, ["odd", "validation.csv"]),
     }
 
 
-@pytest.mark.parametrize("case", ["empty.csv", "nolabel.csv", "unseen"])
+@pytest.mark.parametrize("case", ["empty.csv", "nolabel.csv", "one.csv", "ids.csv", "unseen"])
 def test_bad_data_is_one_clear_line_and_nothing_is_written(uegr, case, home, tmp_path):
     file, words = bad_files(tmp_path / "bad")[case]
     base = ["--model", home / "model", "--output", tmp_path / "run", *SMALL]
@@ -198,6 +202,7 @@ FLAGS = {
     "--encoding cp1252": ("dataset", "encoding", "cp1252"),
     "--kind regression": ("dataset", "kind", "regression"),
     "--paper-split": ("dataset", "paper_split", True),
+    "--drop-missing": ("dataset", "drop_missing", True),
     "--label-column stars": ("dataset", "label_column", "stars"),
     "--lora": ("model", "lora", 8),
 }

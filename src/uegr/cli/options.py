@@ -67,9 +67,10 @@ def label_options(
         Kind | None,
         typer.Option(help="Whether labels are names of classes or numbers to predict; default: detected."),
     ] = None,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that have no label.")] = False,
 ) -> dict[str, Any]:
     """How labels are read, as `uegr.data.load` takes it; what is not given is left out."""
-    given = {"label_column": label_column, "kind": kind and kind.value}
+    given = {"label_column": label_column, "kind": kind and kind.value, "drop_missing": drop_missing or None}
     return {key: value for key, value in given.items() if value is not None}
 
 

@@ -43,7 +43,10 @@ class Labelling:
 def unseen(source: Source, row: Row, names: tuple[str, ...]) -> InputError:
     """The error for a label that is missing or not among the names."""
     if missing(row.label):
-        return InputError(f"{source.at(row.place)}: the label is missing; expected one of {shown(names)}")
+        return InputError(
+            f"{source.at(row.place)}: the label is missing; expected one of {shown(names)}, "
+            "or leave out such rows with --drop-missing"
+        )
     return InputError(
         f"{source.at(row.place)}: the label {row.label!r} is not one of the training labels ({shown(names)}); "
         "correct the row, or train on rows that have this label"
@@ -128,7 +131,7 @@ def learn(source: Source, kind: Kind | None = None) -> Labelling:
     if seen.missing:
         raise InputError(
             f"{source.at(seen.first_missing)}: the label is missing ({seen.missing} of {seen.rows} rows have none); "
-            "fill it in or remove the rows"
+            "fill it in, or leave out such rows with drop_missing=True (--drop-missing)"
         )
     if kind == "regression":
         return Labelling(None)

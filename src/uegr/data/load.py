@@ -13,7 +13,7 @@ from uegr.cache import key_of, remembered
 from uegr.data import arrow
 from uegr.data.card import Card
 from uegr.data.duplicates import leaks
-from uegr.data.labels import Kind, Labelling, learn
+from uegr.data.labels import Kind, Labelling, learn, look, missing
 from uegr.data.local import Reading
 from uegr.data.resolve import Found, resolve
 from uegr.data.source import Source
@@ -58,12 +58,13 @@ def load(
     quoting: Literal["standard", "none"] | None = None,
     encoding: str | None = None,
     paper_split: bool = False,
+    drop_missing: bool = False,
 ) -> Data:
     """Load a card by name, a file, a folder of `train.*`, `validation.*`, `test.*`, or a mapping of split to file.
 
     What is None is detected. `labelled=True` requires labels, `False` leaves them out. `labels` are the names a
     trained model knows, in its order; without them the training split gives them. `paper_split` cuts the split that
-    the card's paper used.
+    the card's paper used; `drop_missing` leaves out the rows of a file that have no label, and warns with their number.
     """
     reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
     found = resolve(source, reading, paper_split)
@@ -73,6 +74,9 @@ def load(
     with_labels = labelled_splits(found.sources, wanted, labelled, reading)
     if not with_labels:
         return Data(found.name, "unlabelled", None, (), {name: rows(found.sources[name], None) for name in wanted})
+    if drop_missing and found.card is None:
+        full = {name: with_label(found.sources[name]) for name in with_labels}
+        found = replace(found, sources={**found.sources, **full})
     labelling = labelling_of(found, labels, kind)
     data = Data(
         name=found.name,
@@ -85,6 +89,14 @@ def load(
     if found.card is None:  # for a published set, `uegr data check` reports leaks
         warn_of_leaks(data)
     return data
+
+
+def with_label(source: Source) -> Source:
+    """The rows that have a label; warns with the number of the others."""
+    none = remembered(key_of("missing", arrow.VERSION, source.key), lambda: look(source, keep_names=False).missing)
+    if none:
+        warn(f"{source.name}: {none:,} rows without a label are left out")
+    return source.edited(lambda rows: (row for row in rows if not missing(row.label)), ["labelled"])
 
 
 def warn_of_unused(name: str, reading: Reading, kind: Kind | None) -> None:

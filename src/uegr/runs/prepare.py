@@ -11,6 +11,7 @@ from typing import Any
 
 from uegr import data as data_room
 from uegr.data import Data
+from uegr.data.sanity import check_labels
 from uegr.errors import InputError, did_you_mean
 from uegr.models import Loaded
 from uegr.models import cards as model_cards
@@ -93,6 +94,7 @@ def load_data(config: RunConfig, name: str) -> Data:
     if "train" not in data.splits:
         splits = ", ".join(data.splits)
         raise InputError(f"{data.name} has no training split, only {splits}; use it with `uegr evaluate`")
+    check_labels(data)
     if data.validation is None:
         data = data_room.holdout(data, options.holdout, config.seed)
     if options.train_size is not None or options.train_fraction is not None:

@@ -52,6 +52,7 @@ class DatasetConfig(Strict):
     quoting: Literal["standard", "none"] | None = None
     encoding: str | None = None
     paper_split: bool = False
+    drop_missing: bool = False  # leave out rows of a file that have no label
     train_size: int | None = Field(None, ge=1)
     train_fraction: float | None = Field(None, gt=0, le=1)
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split

@@ -1,0 +1,49 @@
+"""Labels that are probably a mistake."""
+
+import pytest
+
+from uegr.data import load
+from uegr.data.sanity import check_labels
+from uegr.errors import DataWarning, InputError
+
+
+def written(path, labels):
+    path.write_text("text,label\n" + "".join(f"text {row},{label}\n" for row, label in enumerate(labels)))
+    return path
+
+
+def test_one_label_is_not_a_task(tmp_path):
+    with pytest.raises(InputError, match=r"at least two labels, got 'good' in all 30 training rows; .*--label-column"):
+        check_labels(load(written(tmp_path / "x.csv", ["good"] * 30)))
+
+
+def test_an_identifier_is_not_a_label(tmp_path):
+    with pytest.raises(InputError, match=r"30 different labels in 30 training rows, such as '0', look like an ident"):
+        check_labels(load(written(tmp_path / "x.csv", range(30))))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("labels", [["a", "b"], [*range(10)] * 3, ["good", "bad"] * 9])
+def test_usual_labels_pass(tmp_path, labels):
+    check_labels(load(written(tmp_path / "x.csv", labels)))
+
+
+def test_labels_that_differ_by_case_or_space_are_named(tmp_path):
+    with pytest.warns(DataWarning, match="the labels 'Good' and 'good ' differ only by case or space"):
+        check_labels(load(written(tmp_path / "x.csv", ["Good", "bad", "good ", "bad"])))
+
+
+def test_missing_labels_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
+    file = written(tmp_path / "x.csv", ["a", "", "b", " ", "a"])
+    with pytest.raises(InputError, match=r"line 3: the label is missing \(2 of 5 rows have none\); .*--drop-missing"):
+        load(file)
+    with pytest.warns(DataWarning, match="2 rows without a label are left out"):
+        data = load(file, drop_missing=True)
+    assert data.splits["train"][:] == {"text": ["text 0", "text 2", "text 4"], "label": [0, 1, 0]}
+
+
+def test_a_validation_row_without_a_label_names_the_flag(tmp_path):
+    written(tmp_path / "train.csv", ["a", "b"])
+    written(tmp_path / "validation.csv", ["a", ""])
+    with pytest.raises(InputError, match=r"validation\.csv, line 3: the label is missing; .*--drop-missing"):
+        load(tmp_path)
