@@ -45,8 +45,8 @@ def predict_lines(
     in a file that ends with .jsonl, every answer is one JSON object per line.
     """
     if output is not None:
-        check_format(output)
         refuse_special(output)
+        check_format(output)
     run = open_run(place, trust_remote_code=trust_remote_code)
     chosen = run.task(task or own_task(run.tasks, source))
     given = Given(texts, {}) if texts is not None else from_source(chosen, str(source), split, **reading)
