@@ -80,6 +80,14 @@ class Bin(Part):
     accuracy: Measured
 
 
+class Temperature(Part):
+    """What the logits are divided by: the value with the smallest loss on some held-out rows."""
+
+    value: float = Field(gt=0)
+    split: str
+    rows: int  # it was fitted on
+
+
 class Calibration(Part):
     """Whether a confidence of 80% means right in 80% of the cases."""
 
@@ -88,6 +96,8 @@ class Calibration(Part):
     reliability: list[Bin]
     bins: int
     temperature: float = 1.0  # that the logits were divided by; of every calibration error in the evaluation
+    ece_before: Measured | None = None  # without a temperature
+    ece_calibrated: Measured | None = None  # after the task's temperature; None if it was fitted on these rows
 
 
 class Landscape(Part):
@@ -145,6 +155,7 @@ class Attack(Part):
     seed: int = 0
     settings: dict[str, Any] = {}
     journal: str = ""  # the file of its outcomes, in the run's folder `attacks`
+    temperature: Temperature | None = None  # of the probabilities it read; None: not calibrated
 
 
 class Task(Part):
@@ -156,6 +167,7 @@ class Task(Part):
     metrics: tuple[str, ...]
     rows: int  # trained on
     scores: dict[str, Figures]  # by split, of the finished model
+    temperature: Temperature | None = None  # None: a regression, or a run of an earlier version
     evaluation: Evaluation | None = None
     attacks: dict[str, Attack] = {}
 

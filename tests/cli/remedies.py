@@ -33,6 +33,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "result": ("predict", "attack"),
     "runs": ("train",),
     "runs/attack": ("attack",),
+    "runs/calibrate": ("attack",),
     "runs/evaluate": ("evaluate",),
     "runs/finished": ("attack", "evaluate"),
     "runs/predict": ("predict",),

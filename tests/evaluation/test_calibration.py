@@ -150,3 +150,35 @@ def test_the_calibration_says_its_bins_and_temperature():
     found = calibration(of_confidence([0.9] * 4), [1, 1, 1, 0], bins=10, temperature=2.0)
     assert (found.bins, found.temperature) == (10, 2.0)
     assert found.ece.value == pytest.approx(0)  # at temperature 2, 0.9 is 0.75
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.1, 10.0, 100.0])
+@pytest.mark.parametrize("mistakes", [0, 1, 60])
+def test_the_temperature_grows_with_the_logits(scale, mistakes):
+    draw = np.random.default_rng(1)
+    logits = draw.normal(size=(200, 3))
+    labels = logits.argmax(1)
+    labels[:mistakes] = (labels[:mistakes] + 1) % 3
+
+    def softmax(values):
+        return np.exp(values - values.max(1, keepdims=True)) / np.exp(values - values.max(1, keepdims=True)).sum(
+            1, keepdims=True
+        )
+
+    plain, scaled = temperature(softmax(logits), labels), temperature(softmax(scale * logits), labels)
+    assert scaled == pytest.approx(scale * plain, rel=1e-5)
+
+
+def test_rows_that_are_all_right_do_not_make_a_model_certain():
+    probabilities = of_confidence([0.6, 0.7, 0.9] * 6)
+    heated = tempered(np.array(probabilities), temperature(probabilities, [1] * 18))
+    assert heated.max(1).mean() == pytest.approx(19 / 20, abs=1e-6)
+    assert temperature([[0.5, 0.5]] * 3, [0, 1, 1]) == 1
+
+
+def test_the_error_is_reported_before_and_after_the_fitted_temperature():
+    found = calibration(of_confidence([0.9] * 4), [1, 1, 1, 0], fitted=2.0)
+    assert found.ece.value == found.ece_before.value == pytest.approx(0.15)
+    assert found.ece_calibrated.value == pytest.approx(0)
+    heated = calibration(of_confidence([0.9] * 4), [1, 1, 1, 0], temperature=2.0)
+    assert (heated.ece_before.value, heated.ece_calibrated) == (pytest.approx(0.15), None)

@@ -64,7 +64,7 @@ def test_a_run_becomes_one_file_for_any_batch_and_length(exported):
 def test_a_file_that_disagrees_is_refused_and_nothing_is_left(exported, monkeypatch):
     run, _ = exported
 
-    def damaged(model, batch, file):
+    def damaged(model, batch, file, temperature):
         shutil.copy(run / "model.onnx", file)
         model.classifier.bias.data[0] += 0.01  # what the file holds is not what the model is
 

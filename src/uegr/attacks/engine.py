@@ -66,7 +66,7 @@ def attack(
     if not tool.lexical and surface != "default" and not isinstance(surface, Surface):
         raise InputError(f"{tool.name} replaces no words by others, got the surface {surface}; leave out --surface")
     known = surface if isinstance(surface, Surface) else load_surface(surface) if tool.lexical else without_lexicon()
-    plan = Plan(tool, known, side, budget, seed)
+    plan = Plan(tool, known, side, budget, seed, predict.temperature if isinstance(predict, Victim) else 1.0)
     journal = Journal(Path(output) if output else None, plan.described(listed), resume)
     batch = batch_size or (predict.slice if isinstance(predict, Victim) else 64)
     scorers = {"predict": Scorer(predict, "predict", batch)}
@@ -92,12 +92,14 @@ class Plan:
     side: str
     budget: int | None
     seed: int
+    temperature: float = 1.0  # of a `Victim`
 
     def described(self, examples: list[Example]) -> dict[str, Any]:
         """What must be the same when a journal is resumed."""
         mark = hashlib.sha256(repr([(example.text, example.label) for example in examples]).encode("utf-8", "replace"))
         own = {field.name: plain(getattr(self.attack, field.name)) for field in fields(self.attack)}  # type: ignore[arg-type]
         setup = {"attack": self.attack.name, **own, "surface": self.surface.name, "side": self.side}
+        setup |= {"calibrated": round(self.temperature, 6)}  # the genetic attack has a `temperature` of its own
         return setup | {"budget": self.budget, "seed": self.seed, "examples": len(examples), "sha256": mark.hexdigest()}
 
 

@@ -14,23 +14,36 @@ from uegr.attacks.shortcut import shortened
 from uegr.errors import InputError
 from uegr.models.texts import WINDOW, batches, device_of, evaluating, is_regression, length_limit, scores
 
-DECIMALS = 4  # of the logits: the same text in another batch differs by about 1e-6, and equal texts must stay equal
+DECIMALS = (
+    4  # of the calibrated logits: the same text in another batch differs by about 1e-6, and equal texts must stay equal
+)
 
 
 class Victim:
     """`victim(texts)` gives probabilities (n, classes).
 
     `tokens` bounds one forward pass (rows times longest): 2,048 on a CPU, where more falls out of its cache, 16,384
-    elsewhere. `max_length` bounds a text; default: the tokenizer's own limit, as in training. Logits are rounded to 4
-    decimals, so that two texts with the same tokens score the same in any batch, and a search can be repeated.
+    elsewhere. `max_length` bounds a text; default: the tokenizer's own limit, as in training. `temperature` divides the
+    logits: an over- or underconfident model misleads a search that reads probabilities (Raina et al. 2024). Then they
+    are rounded to 4 decimals: texts with the same tokens score the same in any batch, and a search can be repeated.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, tokens: int | None = None, max_length: int | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        tokens: int | None = None,
+        max_length: int | None = None,
+        temperature: float = 1.0,
+    ) -> None:
+        if not temperature > 0:
+            raise InputError(f"expected temperature > 0, got {temperature}")
         if is_regression(model):
             raise InputError("expected a classifier with at least 2 labels to attack, got a regression model")
         if model.config.problem_type == "multi_label_classification":
             raise InputError("expected a classifier with one label per text to attack, got a multi-label model")
-        self.model, self.tokenizer = model, tokenizer
+        self.model, self.tokenizer, self.temperature = model, tokenizer, temperature
         self.tokens = tokens or (2048 if device_of(model).type == "cpu" else 16_384)
         self.max_length = length_limit(tokenizer, max_length)
         self.slice = 2048  # texts per call that are best: they are tokenised together and sorted by true length
@@ -55,5 +68,5 @@ class Victim:
         logits = self.model(**batch).logits.double().cpu()
         self.seconds += time.perf_counter() - start
         self.rows, self.batches = self.rows + len(logits), self.batches + 1
-        probabilities: NDArray[np.float64] = scores(self.model, logits, DECIMALS).numpy()
+        probabilities: NDArray[np.float64] = scores(self.model, logits, DECIMALS, self.temperature).numpy()
         return probabilities

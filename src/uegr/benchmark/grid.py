@@ -97,6 +97,7 @@ class AttackSpec(Strict):
     side: Literal["first", "second"] = "second"
     budget: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
+    calibrate: bool = True  # attack probabilities after a temperature
     settings: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")

@@ -35,6 +35,12 @@ def attack(
         int | None, typer.Option(help="At most this many model queries per example; default: no limit.")
     ] = None,
     seed: Annotated[int, typer.Option(help="For attacks that use random numbers.")] = 0,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate/--no-calibrate", help="Attack probabilities after a temperature, or as the model gives them."
+        ),
+    ] = True,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the attack, such as variant=greedy; repeatable.")
     ] = None,
@@ -61,6 +67,7 @@ def attack(
         side=side.value,
         budget=budget,
         seed=seed,
+        calibrate=calibrate,
         resume=resume,
         overwrite=overwrite,
         quiet=quiet,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from uegr.cli.options import Run, TrustCode
+from uegr.cli.options import Calibrate, Run, TrustCode
 from uegr.errors import InputError
 from uegr.terminal import echo
 
@@ -14,6 +14,7 @@ def export(
     run: Run,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write one ONNX file, checked against the model.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: RUN/model.onnx.")] = None,
+    calibrate: Calibrate = False,
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Write the model of a finished run in another format."""
@@ -21,5 +22,5 @@ def export(
         raise InputError("expected a format to export to, got none; use --onnx (the run's folder has safetensors)")
     from uegr.runs.export import export_onnx
 
-    made = export_onnx(run, output, trust_remote_code=trust_remote_code)
+    made = export_onnx(run, output, calibrate=calibrate, trust_remote_code=trust_remote_code)
     echo(f"{made.path}  (probabilities differ by at most {made.difference:.1e} on {made.texts} texts)")

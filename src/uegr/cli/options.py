@@ -18,6 +18,9 @@ AllowCode = Annotated[
 TrustCode = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run the Python code that comes with the model. Read it first.")
 ]
+Calibrate = Annotated[
+    bool, typer.Option("--calibrate", help="Divide the logits by the temperature that training fitted.")
+]
 Task = Annotated[str | None, typer.Option(help="The task, where the run has several; default: the only one.")]
 
 

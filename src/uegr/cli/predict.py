@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, Run, Task, TrustCode, flags
+from uegr.cli.options import FILES, Calibrate, Run, Task, TrustCode, flags
 from uegr.errors import InputError
 
 
@@ -28,6 +28,7 @@ def predict(
     ] = None,
     split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
     task: Task = None,
+    calibrate: Calibrate = False,
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Classify new texts with a finished run; the rows of a file keep all their columns."""
@@ -39,7 +40,8 @@ def predict(
 
     from uegr.runs.predict import predict_lines
 
-    chosen: dict[str, Any] = {"split": split, "task": task, "trust_remote_code": trust_remote_code}
+    chosen: dict[str, Any] = {"split": split, "task": task, "calibrate": calibrate}
+    chosen["trust_remote_code"] = trust_remote_code
     predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, **chosen, **files)
 
 

@@ -2,20 +2,21 @@
 
 ECE = sum_b n_b / n |accuracy(b) - confidence(b)|   over 15 equal bins ((b-1)/15, b/15] of the largest probability
 Brier = mean over rows of sum over classes of (p_c - [y = c])^2   (Brier 1950: 0 to 2; sklearn's binary one is half)
-A temperature T divides the logits, p_c^(1/T) / sum: it changes confidences and no answer.
+A temperature T divides the logits, p_c^(1/T) / sum: it changes confidences and no answer. The best one has the smallest
+negative log-likelihood. It grows with the logits: c times the logits have c times the temperature.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from uegr.errors import InputError
 from uegr.result import Bin, Calibration
 from uegr.statistics.intervals import Figure, bootstrap, mean, proportion
 
 BINS = 15
-TEMPERATURES = (0.05, 20.0)  # between which one is looked for
+RANGE = (1e-3, 1e3)  # in which a temperature is looked for, in units of the logits' spread
 
 
 def checked(probabilities: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -46,17 +47,33 @@ def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
 def temperature(probabilities: Any, labels: Any) -> float:
     """The temperature with the smallest negative log-likelihood; fit it on rows that are not measured afterwards.
 
+    If nearly all of the n rows are right, no temperature is small enough. Then it is the one at which the mean
+    confidence is (n + 1) / (n + 2), which is the rule of succession: n rows do not prove more.
+
     >>> round(temperature([[0.1, 0.9]] * 4, [1, 1, 1, 0]), 6)
     2.0
+    >>> round(float(tempered(np.array([[0.1, 0.9]]), temperature([[0.1, 0.9]] * 8, [1] * 8)).max()), 6)
+    0.9
     """
     probabilities, labels = checked(probabilities, labels)
+    logits = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    spread = float(np.std(logits - logits.mean(1, keepdims=True)))
+    most = (len(labels) + 1) / (len(labels) + 2)
+    if spread == 0:
+        return 1.0
 
     def loss(logarithm: float) -> float:
         of_label = tempered(probabilities, float(np.exp(logarithm)))[np.arange(len(labels)), labels]
         return -float(np.log(np.maximum(of_label, np.finfo(np.float64).tiny)).mean())
 
-    found = minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-9})
-    return float(np.exp(found.x))
+    def excess(logarithm: float) -> float:
+        return float(tempered(probabilities, float(np.exp(logarithm))).max(1).mean()) - most
+
+    bounds = np.log(RANGE) + np.log(spread)
+    found = float(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9}).x)
+    if excess(found) > 0:
+        found = float(brentq(excess, found, bounds[1], xtol=1e-12))
+    return float(np.exp(found))
 
 
 def answers(probabilities: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,13 +140,22 @@ def reliability(probabilities: Any, labels: Any, *, bins: int = BINS) -> list[Bi
     return points
 
 
-def calibration(probabilities: Any, labels: Any, *, bins: int = BINS, temperature: float = 1.0) -> Calibration:
-    """ECE, Brier score and reliability curve, after a temperature."""
-    probabilities = tempered(np.asarray(probabilities, dtype=np.float64), temperature)
+def calibration(
+    probabilities: Any, labels: Any, *, bins: int = BINS, temperature: float = 1.0, fitted: float | None = None
+) -> Calibration:
+    """ECE, Brier score and reliability curve, after a temperature; ECE also before any, and after a `fitted` one."""
+    plain = np.asarray(probabilities, dtype=np.float64)
+    heated = tempered(plain, temperature)
+
+    def error(after: float) -> Figure:
+        return expected_calibration_error(tempered(plain, after), labels, bins=bins)
+
     return Calibration(
-        ece=expected_calibration_error(probabilities, labels, bins=bins),
-        brier=brier(probabilities, labels),
-        reliability=reliability(probabilities, labels, bins=bins),
+        ece=error(temperature),
+        brier=brier(heated, labels),
+        reliability=reliability(heated, labels, bins=bins),
         bins=bins,
         temperature=temperature,
+        ece_before=error(1.0),
+        ece_calibrated=None if fitted is None else error(fitted),
     )

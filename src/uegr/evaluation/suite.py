@@ -42,6 +42,7 @@ def evaluate(
     landscape: bool = True,
     bins: int = BINS,
     fit_temperature: bool = False,
+    fitted: float | None = None,
     batch_size: int = 64,
     max_length: int | None = None,
     seed: int = 0,
@@ -51,12 +52,13 @@ def evaluate(
 
     `curves` are attacks on the embedded input; `pretrained` adds the distance from that model. PGD, input gradients
     and sharpness use `sets.fewer`. `fit_temperature` divides the logits, before every calibration error, by the
-    temperature that fits `sets.validation`. `progress(stage, done, total)` is called after each batch.
+    temperature that fits `sets.validation`; with a temperature that was `fitted` before, on other rows, the calibration
+    error of the main split is measured before and after it. `progress(stage, done, total)` is called after each batch.
     """
     for attack in curves:
         if attack not in GRIDS:
             raise InputError(f"unknown curve {attack!r}; {did_you_mean(attack, GRIDS)}")
-    work = Work(model, tokenizer, sets, batch_size, max_length, seed, progress, bins, fit_temperature)
+    work = Work(model, tokenizer, sets, batch_size, max_length, seed, progress, bins, fit_temperature, fitted)
     found = Evaluation(
         data=sets.name,
         split=sets.split,
@@ -89,6 +91,7 @@ class Work:
     stage: Stage | None
     bins: int
     fit_temperature: bool
+    fitted: float | None = None
 
     def progress(self, name: str) -> Progress | None:
         stage = self.stage
@@ -132,7 +135,8 @@ class Work:
         """Of a classifier, on the main split."""
         if self.sets.labels is None:
             return None
-        return calibration(self.own, labels_of(self.sets.own), bins=self.bins, temperature=self.temperature)
+        how: dict[str, Any] = {"bins": self.bins, "temperature": self.temperature, "fitted": self.fitted}
+        return calibration(self.own, labels_of(self.sets.own), **how)
 
     def shifted(self, others: Sequence[Other]) -> dict[str, Figures]:
         how: dict[str, Any] = {"bins": self.bins, "temperature": self.temperature}

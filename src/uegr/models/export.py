@@ -46,17 +46,19 @@ def importable(name: str) -> bool:
 
 
 @contextmanager
-def exported(model: nn.Module, batch: Mapping[str, Tensor], path: Path) -> Iterator[Path]:
+def exported(model: nn.Module, batch: Mapping[str, Tensor], path: Path, temperature: float = 1.0) -> Iterator[Path]:
     """A file beside `path`. It replaces `path` when the body ends, and is deleted when the body raises.
+
+    Its logits are the model's, divided by the temperature.
 
     `batch` is an example of two rows or more and two tokens or more: a dimension of one would become a constant.
     """
     with replacing(path, suffix=".onnx") as made:
-        write(model, batch, str(made))
+        write(model, batch, str(made), temperature)
         yield made
 
 
-def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:
+def write(model: nn.Module, batch: Mapping[str, Tensor], file: str, temperature: float = 1.0) -> None:
     """The graph with its weights, in one file."""
     import torch
 
@@ -64,7 +66,7 @@ def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:
     with torch.no_grad(), silence():
         try:
             torch.onnx.export(
-                _logits(model, tuple(batch)),
+                _logits(model, tuple(batch), temperature),
                 tuple(batch.values()),
                 file,
                 input_names=list(batch),
@@ -79,7 +81,7 @@ def write(model: nn.Module, batch: Mapping[str, Tensor], file: str) -> None:
             raise InputError(f"{type(model).__name__} cannot be exported to ONNX: {reason}") from error
 
 
-def _logits(model: nn.Module, names: tuple[str, ...]) -> nn.Module:
+def _logits(model: nn.Module, names: tuple[str, ...], temperature: float) -> nn.Module:
     """The model as a function of tensors in order."""
     from torch import nn
 
@@ -89,7 +91,8 @@ def _logits(model: nn.Module, names: tuple[str, ...]) -> nn.Module:
             self.model = model
 
         def forward(self, *values: Tensor) -> Tensor:
-            return self.model(**dict(zip(names, values, strict=True)))["logits"]  # type: ignore[no-any-return]
+            logits: Tensor = self.model(**dict(zip(names, values, strict=True)))["logits"]
+            return logits if temperature == 1 else logits / temperature
 
     return Logits().eval()
 

@@ -211,13 +211,15 @@ def is_regression(model: nn.Module) -> bool:
     return bool(config.num_labels == 1 or config.problem_type == "regression")
 
 
-def scores(model: nn.Module, logits: Tensor, decimals: int | None = None) -> Tensor:
+def scores(model: nn.Module, logits: Tensor, decimals: int | None = None, temperature: float = 1.0) -> Tensor:
     """Probabilities in float64, where confident ones still differ; the values of a regression as they are.
 
-    `decimals` rounds the logits first: the same text in another batch differs by some 1e-6.
+    The logits are divided by the temperature, and then rounded to `decimals`: the same text in another batch differs by
+    some 1e-6. In this order, rounding does not depend on the scale of the logits.
     """
     config: Any = unwrapped(model).config
-    logits = logits.double() if decimals is None else logits.double().round(decimals=decimals)
+    logits = logits.double() if is_regression(model) else logits.double() / temperature
+    logits = logits if decimals is None else logits.round(decimals=decimals)
     if is_regression(model):
         return logits
     if config.problem_type == "multi_label_classification":
@@ -232,18 +234,20 @@ def probabilities(
     *,
     batch_size: int = 64,
     max_length: int | None = None,
+    temperature: float = 1.0,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
     """Each class's probability, (rows, classes), in the order of the texts or pairs; a regression's values, (rows, 1).
 
-    Dropout is off; afterwards the model is in the mode it was in. `progress(done, rows)` is called after each batch.
+    Dropout is off; afterwards the model is in the mode it was in. `temperature` divides the logits of a classifier.
+    `progress(done, rows)` is called after each batch.
     """
     config: Any = unwrapped(model).config
     result = np.zeros((len(texts), config.num_labels))
     sizes: dict[str, Any] = {"batch_size": batch_size, "max_length": max_length, "progress": progress}
     with evaluating(model, backward=False), torch.inference_mode():
         for rows, batch in batches(model, tokenizer, texts, **sizes):
-            result[rows] = scores(model, model(**batch).logits).cpu().numpy()
+            result[rows] = scores(model, model(**batch).logits, temperature=temperature).cpu().numpy()
     wrong = np.flatnonzero(~np.isfinite(result).all(1))
     if len(wrong):
         raise InputError(

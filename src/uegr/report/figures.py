@@ -5,15 +5,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from uegr.result import Attack, Evaluation, Figures, Task
+from uegr.result import Attack, Calibration, Evaluation, Figures, Task
 from uegr.statistics import Figure
 
 LESS_IS_MORE = {"ece", "brier", "fpr95", "mean_drop", "success_rate", "sharpness", "input_gradient_norm", "rmse", "mse"}
+LESS_IS_MORE |= {"ece_calibrated"}
 NEITHER = {"weight_distance", "words_changed", "words_changed_share", "queries"}
-SHARES = {"ece", "fpr95", "auroc", "aupr", "aupr_out", "mean_drop", "success_rate", "words_changed_share"}
+SHARES = {
+    "ece",
+    "ece_calibrated",
+    "fpr95",
+    "auroc",
+    "aupr",
+    "aupr_out",
+    "mean_drop",
+    "success_rate",
+    "words_changed_share",
+}
 SHARES |= {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman", "accuracy_after", "improvement"}
 SPOKEN = {
     "ece": "calibration error (ECE)",
+    "ece_calibrated": "calibration error (ECE) after a temperature",
     "brier": "Brier score",
     "auroc": "AUROC",
     "aupr": "AUPR",
@@ -94,11 +106,17 @@ def evaluated(evaluation: Evaluation | None) -> Iterator[Entry]:
 def about_the_model(evaluation: Evaluation) -> Iterator[Entry]:
     """What was measured once per model."""
     if evaluation.calibration is not None:
-        yield from each("calibration", "", {"ece": evaluation.calibration.ece, "brier": evaluation.calibration.brier})
+        yield from each("calibration", "", calibration_figures(evaluation.calibration))
     if evaluation.landscape is not None:
         yield from each("landscape", "", dict(evaluation.landscape))
     if evaluation.drift is not None:
         yield from each("drift", "", {"weight_distance": evaluation.drift.weight_distance})
+
+
+def calibration_figures(found: Calibration) -> Figures:
+    """The errors that were measured; the calibrated one is after the temperature of the task."""
+    figures = {"ece": found.ece, "brier": found.brier}
+    return figures if found.ece_calibrated is None else figures | {"ece_calibrated": found.ece_calibrated}
 
 
 def scored(task: Task) -> Iterator[Entry]:

@@ -12,10 +12,11 @@ from uegr.errors import InputError
 from uegr.models.texts import labels_of, texts_of
 from uegr.result import Attack, Result
 from uegr.runs import folder
+from uegr.runs.calibrate import honest_temperature
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 from uegr.statistics import proportion
 
-USUAL = {"seed": 0, "surface": "default", "side": "second", "budget": None}
+USUAL = {"seed": 0, "surface": "default", "side": "second", "budget": None, "calibrate": True}
 
 
 def attack_run(
@@ -29,6 +30,7 @@ def attack_run(
     side: str = "second",
     budget: int | None = None,
     seed: int = 0,
+    calibrate: bool = True,
     resume: bool = False,
     overwrite: bool = False,
     alone: bool = False,
@@ -40,7 +42,8 @@ def attack_run(
     """Attack `examples` held-out rows of a task's own data set, or of another; the same rows for every run.
 
     Other settings, another seed or more examples have a journal and figures of their own; `alone` drops the others of
-    the same attack and data. `settings` are the attack's own; `reading` as in `uegr.data.load`.
+    the same attack and data. The attack reads probabilities after a temperature, unless `calibrate` is False.
+    `settings` are the attack's own; `reading` as in `uegr.data.load`.
     """
     if resume and overwrite:
         raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
@@ -49,13 +52,15 @@ def attack_run(
     data = chosen.held_out(dataset, **reading)
     rows = held_out_rows(data)
     rows = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)
-    parts = differing({"seed": seed, "surface": surface, "side": side, "budget": budget} | (settings or {}))
+    heat = honest_temperature(chosen, set(texts_of(rows))) if calibrate else None
+    given = {"seed": seed, "surface": surface, "side": side, "budget": budget, "calibrate": calibrate}
+    parts = differing(given | (settings or {}))
     journal = place / "attacks" / journal_name(attack, data.name, len(rows), parts)
     journal.parent.mkdir(exist_ok=True)
     if overwrite:
         journal.unlink(missing_ok=True)
     results = attack_model(
-        Victim(chosen.model, chosen.tokenizer, max_length=chosen.max_length),
+        Victim(chosen.model, chosen.tokenizer, max_length=chosen.max_length, temperature=heat.value if heat else 1.0),
         [Example(text, int(label)) for text, label in zip(texts_of(rows), labels_of(rows), strict=True)],
         attack,
         surface=surface,
@@ -67,8 +72,9 @@ def attack_run(
         progress=False if quiet else None,
         **(settings or {}),
     )
-    options = {"surface": surface, "side": side, "budget": budget} | (settings or {})
+    options = {"surface": surface, "side": side, "budget": budget, "calibrated": heat is not None} | (settings or {})
     found = figures(results, chosen, data.name, seed, options, journal.name)
+    found = found.model_copy(update={"temperature": heat})
     keep(chosen, ", ".join([f"{attack} on {data.name}", f"{len(rows)} examples", *parts]), found, alone)
     return replace(results, labels=chosen.labels or ())
 

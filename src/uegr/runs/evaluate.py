@@ -54,10 +54,16 @@ def evaluate_run(
         for name, task in run.tasks.items():
             others = [task.data(source, **reading) for source in datasets]
             chosen = chosen_sets(task, wanted, others, sets, rows, temperature)
-            how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature}
+            how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature, "fitted": fitted(task, chosen)}
             found[name] = evaluated(task, chosen, wanted, show, **how)
     folder.update(place, lambda result: with_evaluations(result, found))
     return found
+
+
+def fitted(task: FinishedTask, sets: Sets) -> float | None:
+    """The task's temperature, unless it was fitted on the rows that are measured."""
+    known = task.about.temperature
+    return None if known is None or known.split == sets.split else known.value
 
 
 def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:

@@ -32,8 +32,13 @@ class Exported:
     difference: float
 
 
-def export_onnx(folder: Path, output: Path | None = None, *, trust_remote_code: bool = False) -> Exported:
-    """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4."""
+def export_onnx(
+    folder: Path, output: Path | None = None, *, calibrate: bool = False, trust_remote_code: bool = False
+) -> Exported:
+    """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4.
+
+    `calibrate` divides its logits by the run's temperature.
+    """
     from uegr.models import export
 
     path = output or folder / FILE
@@ -42,9 +47,9 @@ def export_onnx(folder: Path, output: Path | None = None, *, trust_remote_code: 
     refuse_special(path)
     run = next(iter(open_run(folder, trust_remote_code=trust_remote_code).tasks.values()))
     export.refuse(run.model)
-    texts = check_texts(run)
-    with evaluating(run.model), export.exported(run.model, example(run, texts), path) as made:
-        difference = largest_difference(run, made, texts)
+    texts, heat = check_texts(run), run.heat() if calibrate else 1.0
+    with evaluating(run.model), export.exported(run.model, example(run, texts), path, heat) as made:
+        difference = largest_difference(run, made, texts, heat)
         if not difference <= TOLERANCE:
             raise InputError(
                 f"the ONNX model differs from the torch model by {difference:.1e} in a probability, expected at most "
@@ -89,7 +94,7 @@ def runtime() -> Any:
     return onnxruntime
 
 
-def largest_difference(run: FinishedTask, file: Path, texts: list[Text]) -> float:
+def largest_difference(run: FinishedTask, file: Path, texts: list[Text], temperature: float = 1.0) -> float:
     """Between the probabilities of onnxruntime and torch, over batches of many lengths and a batch of one."""
     session = runtime().InferenceSession(str(file), providers=["CPUExecutionProvider"])
     wanted = [node.name for node in session.get_inputs()]  # an input that the graph does not use is not in it
@@ -97,7 +102,7 @@ def largest_difference(run: FinishedTask, file: Path, texts: list[Text]) -> floa
     with torch.inference_mode():
         for _, batch in (*inputs(run, texts), *inputs(run, texts[:1])):
             (found,) = session.run(["logits"], {name: batch[name].cpu().numpy() for name in wanted})
-            ours = scores(run.model, run.model(**batch).logits)
+            ours = scores(run.model, run.model(**batch).logits, temperature=temperature)
             theirs = scores(run.model, torch.from_numpy(found).to(ours.device))
             differences.append(float((ours - theirs).abs().max()))
     return float(np.max(differences))  # not a number stays one

@@ -92,12 +92,22 @@ class FinishedTask:
             pretrained=options.pretrained,
         ).model
 
-    def probabilities(self, texts: Sequence[Text], **options: Any) -> Any:
-        """Each label's probability, (texts, labels); a regression's values, (texts, 1)."""
+    def heat(self) -> float:
+        """The temperature that training fitted."""
+        if self.about.temperature is None:
+            raise InputError(
+                f"expected a temperature for {self.name} in {folder.RESULT}, got none: it is a regression, or an "
+                "earlier version trained it; use its probabilities as they are"
+            )
+        return self.about.temperature.value
+
+    def probabilities(self, texts: Sequence[Text], *, calibrate: bool = False, **options: Any) -> Any:
+        """Each label's probability, (texts, labels), maybe after the temperature; a regression's values, (texts, 1)."""
+        options |= {"temperature": self.heat()} if calibrate else {}
         return probabilities(self.model, self.tokenizer, texts, max_length=self.max_length, **options)
 
     def predict(self, texts: Sequence[Text], **options: Any) -> list[Prediction]:
-        """One prediction for each text, or pair of texts, in their order."""
+        """One prediction for each text, or pair of texts, in their order; `calibrate` applies the temperature."""
         found = self.probabilities(list(texts), **options) if texts else []
         if self.labels is None:
             return [Prediction(None, {}, float(row[0])) for row in found]
@@ -138,11 +148,11 @@ class FinishedRun:
         """The task of this name or data set; without a name, the only one."""
         return self.tasks[self.result.task_named(name)]
 
-    def predict(self, texts: Sequence[Text], *, task: str | None = None) -> list[Prediction]:
-        """One prediction for each text, or pair of texts, in their order."""
+    def predict(self, texts: Sequence[Text], *, task: str | None = None, calibrate: bool = False) -> list[Prediction]:
+        """One prediction for each text, or pair of texts, in their order; `calibrate` applies the temperature."""
         if isinstance(texts, str):
             raise InputError("expected a list of texts, got one text; put it into a list")
-        return self.task(task).predict(texts)
+        return self.task(task).predict(texts, calibrate=calibrate)
 
 
 def open_run(place: str | PathLike[str], *, trust_remote_code: bool = False) -> FinishedRun:

@@ -162,6 +162,8 @@ def evaluated(found: Evaluation) -> Iterator[tuple[str, Figure]]:
             yield from ((f"{metric}, {short(name)} ({kind})", scores[metric]) for metric in scores)
     if found.calibration is not None:
         yield "calibration error", found.calibration.ece
+        if found.calibration.ece_calibrated is not None:
+            yield "calibration error after a temperature", found.calibration.ece_calibrated
     for name, scores in found.anomaly.items():
         yield f"AUROC against {short(name)}", scores["auroc"]
 

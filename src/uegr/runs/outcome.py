@@ -8,12 +8,14 @@ from typing import Any
 
 import torch
 
+from uegr.data import Data
 from uegr.evaluation.metrics import measure
 from uegr.files import share
 from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import probabilities, texts_of
-from uegr.result import Figures, Machine, Task
+from uegr.result import Figures, Machine, Task, Temperature
+from uegr.runs.calibrate import temperature_of
 from uegr.runs.heads import head_of
 from uegr.runs.prepare import Prepared
 from uegr.training.callbacks import best_folders
@@ -47,25 +49,40 @@ def final_model(config: RunConfig, place: Path, model: Any) -> Any:
 def task(prepared: Prepared, name: str) -> Task:
     """One task with its scores on every split but train, by the path that every later measurement takes."""
     data = prepared.sets[name]
+    found = {split: answers(prepared, name, split) for split in data.splits if split != "train"}
     return Task(
         dataset=prepared.names[name],
         head=head_of(data),
         labels=data.labels,
         metrics=data.metrics,
         rows=len(data.splits["train"]),
-        scores={split: split_scores(prepared, name, split) for split in data.splits if split != "train"},
+        scores={split: split_scores(prepared, data, split, given) for split, given in found.items()},
+        temperature=fitted(data, found),
     )
 
 
-def split_scores(prepared: Prepared, name: str, split: str) -> Figures:
-    """The task metrics on one split with their intervals; nothing of a split without labels."""
-    data, loaded = prepared.sets[name], prepared.loaded
-    rows = data.splits[split]
+def answers(prepared: Prepared, name: str, split: str) -> Any:
+    """Each row's probabilities, (rows, labels); None for a split without labels."""
+    loaded, rows = prepared.loaded, prepared.sets[name].splits[split]
     if "label" not in rows.column_names:
-        return {}
+        return None
     model = answering(loaded.model, name)
-    found = probabilities(model, loaded.tokenizer, texts_of(rows), max_length=prepared.max_length)
-    return measure(data.metrics, found, rows["label"], prepared.config.seed)
+    return probabilities(model, loaded.tokenizer, texts_of(rows), max_length=prepared.max_length)
+
+
+def split_scores(prepared: Prepared, data: Data, split: str, found: Any) -> Figures:
+    """The task metrics on one split with their intervals; nothing of a split without labels."""
+    if found is None:
+        return {}
+    return measure(data.metrics, found, data.splits[split]["label"], prepared.config.seed)
+
+
+def fitted(data: Data, found: dict[str, Any]) -> Temperature | None:
+    """A classifier's temperature, fitted on its validation rows."""
+    split = data.validation or "validation"
+    if data.labels is None or found.get(split) is None:
+        return None
+    return temperature_of(found[split], data.splits[split]["label"], split)
 
 
 def machine() -> Machine:

@@ -36,6 +36,7 @@ def predict_lines(
     output: Path | None,
     split: str | None = None,
     task: str | None = None,
+    calibrate: bool = False,
     trust_remote_code: bool = False,
     **reading: Any,
 ) -> None:
@@ -51,7 +52,7 @@ def predict_lines(
     chosen = run.task(task or own_task(run.tasks, source))
     given = Given(texts, {}) if texts is not None else from_source(chosen, str(source), split, **reading)
     check_sides(chosen, given.texts)
-    table = answers(chosen, given)
+    table = answers(chosen, given, calibrate)
     if output is not None:
         write_table(output, table)
     else:
@@ -83,9 +84,9 @@ def check_sides(task: FinishedTask, texts: Sequence[Text]) -> None:
         raise InputError("the run was trained on pairs of texts, got single ones; use --pair-column, or --pair")
 
 
-def answers(task: FinishedTask, given: Given) -> dict[str, list[Any]]:
+def answers(task: FinishedTask, given: Given, calibrate: bool = False) -> dict[str, list[Any]]:
     """Columns: those of the file, then the row's number from 1, the answer, its probabilities, and what is odd."""
-    found = task.predict(given.texts)
+    found = task.predict(given.texts, calibrate=calibrate)
     notes = remarks(task, given.texts)
     added: dict[str, list[Any]] = {
         ROW: list(range(1, len(found) + 1)),
