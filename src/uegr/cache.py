@@ -17,7 +17,7 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any
 
-from uegr.errors import warn
+from uegr.files import set_aside
 
 BOX = ".box"
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -98,19 +98,6 @@ def put(made: Path, path: Path) -> None:
 def seal(path: Path) -> Path:
     """Where the sha256 of a file or folder is kept."""
     return path.with_name(f".{path.name}.seal")
-
-
-def set_aside(path: Path, reason: str) -> None:
-    """Rename what is damaged, in the place of what was set aside before, and warn in one line."""
-    aside = path.with_name(f"damaged-{path.name}")
-    remove(aside)
-    path.rename(aside)
-    warn(f"{path} is damaged ({reason}); it was set aside as {aside.name} and is made again")
-
-
-def remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
 
 
 def stamp(path: Path) -> Stamp:

@@ -2,12 +2,13 @@
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from uegr.errors import InputError
+from uegr.errors import InputError, warn
 
 KINDS = {
     stat.S_IFDIR: "a folder",
@@ -40,6 +41,19 @@ def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def set_aside(path: Path, reason: str) -> None:
+    """Rename what is damaged, in the place of what was set aside before, and name it in one line."""
+    aside = path.with_name(f"damaged-{path.name}")
+    remove(aside)
+    path.rename(aside)
+    warn(f"{path} is damaged ({reason}); it was set aside as {aside.name} and is made again")
+
+
+def remove(path: Path) -> None:
+    """Delete a file or a folder, if it is there."""
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
 
 
 def refuse_special(path: Path) -> None:

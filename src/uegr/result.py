@@ -265,7 +265,7 @@ def parsed(text: str | bytes, path: Path) -> Result:
     """The result in a file's content; one line names the file and the field where it does not fit."""
     try:
         stored = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON: {error}") from None
     schema = stored.get("schema", "none") if isinstance(stored, dict) else "no mapping"
     if schema != SCHEMA or isinstance(schema, bool):

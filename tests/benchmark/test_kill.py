@@ -67,8 +67,9 @@ def check(work: Work, cells: list[Cell], before: dict[str, tuple[bytes, int]]) -
 
 
 def works(work: Work, process: int) -> None:
-    """Wait until the process has begun a cell, or has ended."""
-    while not any(entry["process"] == process for entry in journal(work.root)):
+    """Wait until the process, or one of its own, has begun a cell, or has ended."""
+    before = len(journal(work.root))
+    while len(journal(work.root)) == before:
         if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
             return
         time.sleep(0.02)
@@ -147,18 +148,22 @@ def method() -> Method:
 """
 
 
-@pytest.mark.slow
-def test_a_worker_that_dies_fails_its_cell_and_the_others_are_done(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_process_that_dies_fails_its_cell_and_the_others_are_done(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     (tmp_path / "deadly_method.py").write_text(DEADLY)
     monkeypatch.chdir(tmp_path)
     file = grid_file(tmp_path, home, methods=["deadly_method:method", "vanilla", "rdrop"])
-    code, out, error = run(file, "--output", "out", "--workers", "2", "--quiet", "--allow-code")
+    code, out, error = run(file, "--output", "out", "--workers", workers, "--quiet", "--allow-code")
     assert code == 1
     assert "2 done, 1 failed" in " ".join(out.split())
     assert "its process ended with -9" in error
     assert trainings(Path("out")) == Counter(dict.fromkeys(trainings(Path("out")), 1))
+    (failed,) = Path("out").glob("cells/*/failure.json")
+    assert json.loads(failed.read_text())["attempts"] == 1
+    assert run(file, "--output", "out", "--workers", workers, "--quiet", "--allow-code")[0] == 1
+    assert json.loads(failed.read_text())["attempts"] == 2
 
 
 @pytest.mark.slow

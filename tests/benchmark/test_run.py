@@ -73,18 +73,18 @@ def test_a_cell_is_an_ordinary_run(finished: tuple[Path, Path]) -> None:
 
 
 def test_what_is_measured_is_added_without_training_and_only_what_changed_is_measured_again(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path
 ) -> None:
     root, attack = tmp_path / "out", {"attack": "deepwordbug", "examples": 3}
     settings: dict[str, Any] = {"methods": ["vanilla"]}
     assert run(grid_file(tmp_path, home, **settings), "--output", root)[0] == 0
-    monkeypatch.setattr("uegr.runs.train.train", lambda *a, **k: pytest.fail("trained again"))
     both = {"rows": 6, "figures": [], "attacks": [attack]}
     assert run(grid_file(tmp_path, home, **settings, measure=both), "--output", root)[0] == 0
     assert events(root, "measure") == ["measure evaluation", "measure deepwordbug"]
     more = both | {"attacks": [attack | {"examples": 5}]}
     assert run(grid_file(tmp_path, home, **settings, measure=more), "--output", root)[0] == 0
     assert events(root, "measure") == ["measure evaluation", "measure deepwordbug", "measure deepwordbug"]
+    assert events(root).count("train") == 1
     result = json.loads(next(iter(results(root).values())))
     assert result["tasks"]["data"]["evaluation"]["clean"]["accuracy"]["n"] == 6
     assert next(iter(result["tasks"]["data"]["attacks"].values()))["examples"] == 5
@@ -188,7 +188,8 @@ def test_ray_and_optuna_are_asked_for_by_name_when_they_are_absent(
     assert "pip install 'uegr[ray]'" in run(file, "--output", tmp_path / "a", "--backend", "ray")[2]
     assert "--address is for --backend ray" in run(file, "--output", tmp_path / "b", "--address", "auto")[2]
     search = {"trials": 1, "space": {"training.epochs": [1]}}
-    code, _, error = run(grid_file(tmp_path, home, methods=["vanilla"], search=search), "--output", tmp_path / "c")
+    file = grid_file(tmp_path, home, methods=["vanilla"], search=search)
+    code, _, error = run(file, "--output", tmp_path / "c", "--workers", "0")
     assert code == 1
     assert "pip install 'uegr[search]'" in error
 

@@ -47,7 +47,7 @@ def test_the_best_on_validation_is_trained_for_every_seed_and_trials_have_no_tes
     home: Path, tmp_path: Path, seen: list[set[str]]
 ) -> None:
     file = grid_file(tmp_path, home, methods=["vanilla"], seeds=2, search=SEARCH)
-    code, _, error = run(file, "--output", tmp_path / "out")
+    code, _, error = run(file, "--output", tmp_path / "out", "--workers", "0")
     assert code == 0, error
     assert seen == [{"train", "validation"}] * 3 + [{"train", "validation", "test"}] * 2
     results = [json.loads(path.read_text()) for path in sorted((tmp_path / "out" / "cells").glob("*/result.json"))]
@@ -76,10 +76,10 @@ def test_an_interrupted_search_goes_on_with_the_same_trials(
         return real(config, folder, **options)
 
     monkeypatch.setattr(run_module, "train", interrupted)
-    assert run(file, "--output", root)[0] == 130
+    assert run(file, "--output", root, "--workers", "0")[0] == 130
     first = {path: path.read_bytes() for path in root.glob(".search/*/trial-*/result.json")}
     monkeypatch.setattr(run_module, "train", real)
-    assert (len(first), run(file, "--output", root)[0]) == (2, 0)
+    assert (len(first), run(file, "--output", root, "--workers", "0")[0]) == (2, 0)
     assert all(path.read_bytes() == content for path, content in first.items())
     assert len(seen) == 4  # three trials and the cell, each once
     trial = yaml.safe_load(next(root.glob(".search/*/trial-0/config.yaml")).read_text())

@@ -1,26 +1,30 @@
-"""The backends that run the cells: this process, several processes of this machine, or a Ray cluster.
+"""The backends that run the cells: processes of this machine, one per cell; this process; or a Ray cluster.
 
 None of them deals out work: each takes whatever cell is not done and not locked. So any number of commands, on one
 machine or on several with a common file system, may work on one output folder at the same time.
 """
 
 import os
+import signal
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from multiprocessing import get_context, parent_process
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import connection, get_all_start_methods, get_context, parent_process
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 from uegr.benchmark.cells import attempt, failed_since, is_complete, record_failure
 from uegr.benchmark.plan import Cell
-from uegr.benchmark.work import Work, journal
-from uegr.errors import InputError
+from uegr.benchmark.work import WARNING, Work
+from uegr.errors import DataWarning, InputError, TrainingWarning
 
 POLL = 0.5  # seconds between two checks of what other processes do
 RETRIES = 3  # of a Ray task whose node or process died
 FORWARDED = ("UEGR_DATA", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_OFFLINE", "TOKENIZERS_PARALLELISM")
+PRELOADED = ["torch", "datasets", "uegr.training.engine", "uegr.runs.train", "uegr.runs.evaluate", "uegr.runs.attack"]
 Changed = Callable[[Cell], None]
 
 
@@ -40,46 +44,75 @@ def run_here(work: Work, cells: Sequence[Cell], changed: Changed = lambda cell: 
 
 
 def run_processes(work: Work, cells: Sequence[Cell], count: int, changed: Changed = lambda cell: None) -> None:
-    """`count` processes that each do what `run_here` does; one that dies fails its cell and is replaced."""
-    start = Starter(work, cells, count)
-    running = [start() for _ in range(min(count, len(cells)))]
-    ended: set[str] = set()
+    """`count` cells at a time, each in a process of its own: one that dies, of memory for instance, costs its cell."""
+    start, waiting = Starter(work, count), list(cells)
+    running: dict[BaseProcess, Cell] = {}
     try:
-        while running:
-            time.sleep(POLL)
-            tell(work, cells, ended, changed)
+        while waiting or running:
+            for cell in waiting[:]:
+                if len(running) < count and not work.is_held(cell):
+                    waiting.remove(cell)
+                    running[start(cell)] = cell
+            connection.wait([process.sentinel for process in running], POLL) if running else time.sleep(POLL)
             for process in [one for one in running if one.exitcode is not None]:
-                running.remove(process)
-                if process.exitcode:
-                    blame(work, cells, process)
-                    running.append(start())
+                blame(work, running[process], process)
+                changed(running.pop(process))
     finally:
         for process in running:
             process.terminate()
             process.join()
-    tell(work, cells, ended, changed)
+
+
+class Place(NamedTuple):
+    """What the process of a cell takes over from its parent; the server that it is forked from may have others."""
+
+    folder: str
+    environment: dict[str, str]
+    path: list[str]
+    threads: int
 
 
 class Starter:
-    """Starts a worker process."""
+    """Starts the process of a cell, forked from a server that has imported everything and done nothing."""
 
-    def __init__(self, work: Work, cells: Sequence[Cell], count: int) -> None:
-        self.arguments = (work, list(cells), count)
+    def __init__(self, work: Work, count: int) -> None:
+        import torch
 
-    def __call__(self) -> BaseProcess:
-        process = get_context("spawn").Process(target=worker, args=self.arguments, daemon=False)
+        self.context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
+        self.context.set_forkserver_preload(PRELOADED)
+        self.work, self.threads = work, max(1, torch.get_num_threads() // count)
+
+    def __call__(self, cell: Cell) -> BaseProcess:
+        place = Place(os.getcwd(), dict(os.environ), list(sys.path), self.threads)
+        process: BaseProcess = self.context.Process(target=do_cell, args=(self.work, cell, place))
         process.start()
         return process
 
 
-def worker(work: Work, cells: Sequence[Cell], count: int) -> None:
-    """The body of one of `count` worker processes, which share the processors."""
+def do_cell(work: Work, cell: Cell, place: Place) -> None:
+    """The body of the process of a cell."""
     import torch
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends its processes
     threading.Thread(target=end_with_parent, daemon=True).start()
-    torch.set_num_threads(max(1, torch.get_num_threads() // count))
-    warnings.filterwarnings("ignore")
-    run_here(work, cells)
+    os.chdir(place.folder)
+    os.environ.clear()
+    os.environ.update(place.environment)
+    sys.path[:] = place.path
+    torch.set_num_threads(place.threads)
+    with noted_warnings(work, cell):
+        attempt(work, cell, wait=True)
+
+
+@contextmanager
+def noted_warnings(work: Work, cell: Cell) -> Iterator[None]:
+    """The tool's own warnings go to the journal: the terminal belongs to the parent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for category in (DataWarning, TrainingWarning):
+            warnings.simplefilter("always", category)
+        warnings.showwarning = lambda message, *args, **kwargs: work.note(cell, f"{WARNING}{message}")
+        yield
 
 
 def end_with_parent() -> None:
@@ -90,21 +123,9 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def tell(work: Work, cells: Sequence[Cell], ended: set[str], changed: Changed) -> None:
-    """Report the cells that have ended since the last time."""
-    for cell in cells:
-        if cell.name not in ended and (is_complete(work, cell) or failed_since(work, cell)):
-            ended.add(cell.name)
-            changed(cell)
-
-
-def blame(work: Work, cells: Sequence[Cell], process: BaseProcess) -> None:
-    """A process that died, of memory for instance, could not record its failure itself."""
-    own = [entry["cell"] for entry in journal(work.root) if entry["process"] == process.pid]
-    cell = next((cell for cell in cells if own and cell.name == own[-1]), None)
-    if cell is None:
-        raise InputError(f"a worker process ended with {process.exitcode} before it started; try --workers 1")
-    if not is_complete(work, cell) and not failed_since(work, cell):
+def blame(work: Work, cell: Cell, process: BaseProcess) -> None:
+    """A process that died could not record its failure itself."""
+    if process.exitcode and not is_complete(work, cell) and not failed_since(work, cell):
         record_failure(work, cell, f"its process ended with {process.exitcode}; -9 is often too little memory")
 
 

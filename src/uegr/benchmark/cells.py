@@ -21,7 +21,7 @@ from filelock import Timeout
 
 from uegr import result as results
 from uegr.benchmark.plan import Cell
-from uegr.benchmark.work import Work
+from uegr.benchmark.work import START, Work, attempts
 from uegr.errors import InputError
 from uegr.runs import folder
 from uegr.training.config import RunConfig
@@ -40,6 +40,7 @@ def attempt(work: Work, cell: Cell, *, wait: bool = False) -> State:
                 return "done"
             if failed_since(work, cell):
                 return "failed"
+            work.note(cell, START)
             return guarded(work, cell)
     except Timeout:
         return "busy"
@@ -165,18 +166,25 @@ def attacked(place: Path, spec: dict[str, Any], trust_remote_code: bool) -> None
 
 def is_complete(work: Work, cell: Cell) -> bool:
     """Whether result.json is there and has everything."""
+    result = result_of(work, cell)
+    return result is not None and result.cell is not None and result.cell.complete and not any(missing(result, cell))
+
+
+def result_of(work: Work, cell: Cell) -> results.Result | None:
+    """The result of a cell that is trained; a damaged one does not count."""
     place = work.folder(cell)
-    if not folder.is_done(place):
-        return False
-    result = folder.read(place)
-    return result.cell is not None and result.cell.complete and not any(missing(result, cell))
+    try:
+        return folder.read(place) if folder.is_done(place) else None
+    except InputError:
+        return None
 
 
 def record_failure(work: Work, cell: Cell, error: BaseException | str) -> None:
     """failure.json: the last error as one line, and where it came from."""
     text = str(error) if isinstance(error, InputError | str) else f"{type(error).__name__}: {error}"
     lines = traceback.format_exception(error) if isinstance(error, BaseException) else []
-    content = {"error": " ".join(text.split())[:2000], "time": time.time(), "traceback": "".join(lines)}
+    content: dict[str, Any] = {"error": " ".join(text.split())[:2000], "time": time.time()}
+    content |= {"attempts": attempts(work.root, cell), "traceback": "".join(lines)}
     place = work.folder(cell)
     place.mkdir(parents=True, exist_ok=True)
     folder.write_json(place / FAILURE, content)
@@ -185,11 +193,12 @@ def record_failure(work: Work, cell: Cell, error: BaseException | str) -> None:
 
 def failure(work: Work, cell: Cell) -> dict[str, Any] | None:
     """The last failure of a cell."""
-    path = work.folder(cell) / FAILURE
     try:
-        return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-    except (OSError, ValueError):
+        found = json.loads((work.folder(cell) / FAILURE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return None
+    fits = isinstance(found, dict) and isinstance(found.get("error"), str) and isinstance(found.get("time"), float)
+    return found if fits else None
 
 
 def failed_since(work: Work, cell: Cell) -> bool:

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from filelock import Timeout
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from uegr.benchmark.cells import failure, is_complete
+from uegr.benchmark.cells import failure, is_complete, result_of
 from uegr.benchmark.plan import Cell
-from uegr.benchmark.work import Work, journal
+from uegr.benchmark.work import WARNING, Work, journal
 from uegr.console import Console
 from uegr.result import Result
-from uegr.runs import folder
 
 COLOURS = {"done": "green", "failed": "red", "running": "yellow", "trained": "cyan", "missing": "dim"}
 SHOWN = 20  # cells in the live table
@@ -32,7 +30,8 @@ class Board:
 
     def refresh(self) -> list[dict[str, Any]]:
         """One row per cell: its names, state, seconds, score and error."""
-        last = {entry["cell"]: entry for entry in journal(self.work.root)}
+        entries = (entry for entry in journal(self.work.root) if not entry["event"].startswith(WARNING))
+        last = {entry["cell"]: entry for entry in entries}
         for cell in self.cells:
             if self.rows.get(cell.name, {}).get("state") != "done":
                 self.rows[cell.name] = self.row(cell, last.get(cell.name))
@@ -40,7 +39,7 @@ class Board:
 
     def row(self, cell: Cell, last: dict[str, Any] | None) -> dict[str, Any]:
         place = self.work.folder(cell)
-        result = folder.read(place) if folder.is_done(place) else None
+        result = result_of(self.work, cell)
         row = {"cell": cell.name, "folder": str(place), **cell.called, "varied": cell.varied, "title": cell.title}
         row |= {"state": self.state(cell, last, result is not None), "error": None, "score": score(result)}
         row["seconds"] = result.cell.seconds if result and result.cell else None
@@ -53,19 +52,11 @@ class Board:
     def state(self, cell: Cell, last: dict[str, Any] | None, trained: bool) -> str:
         if is_complete(self.work, cell):
             return "done"
-        if last is not None and last["event"] not in ("done", "failed") and self.held(cell):
+        if last is not None and last["event"] not in ("done", "failed") and self.work.is_held(cell):
             return "running"
         if failure(self.work, cell) is not None:
             return "failed"
         return "trained" if trained else "missing"
-
-    def held(self, cell: Cell) -> bool:
-        """Whether a process works on it: one that was killed holds no lock."""
-        try:
-            with self.work.lock(cell.name, wait=False):
-                return False
-        except Timeout:
-            return True
 
 
 def score(result: Result | None) -> str:
@@ -159,6 +150,9 @@ def watching(board: Board, quiet: bool, workers: int = 1) -> Iterator[Console]:
 
 def report_line(board: Board, cell: Cell, console: Console) -> None:
     """One line for a cell that has ended."""
+    for entry in journal(board.work.root):
+        if entry["cell"] == cell.name and entry["event"].startswith(WARNING) and entry["time"] >= board.work.since:
+            console.print(Text(f"{cell.title}: {entry['event']}"), soft_wrap=True)
     if console.is_terminal:
         return
     row = next(row for row in board.refresh() if row["cell"] == cell.name)

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import yaml
 
-from uegr import safe_yaml
 from uegr.benchmark import backends
 from uegr.benchmark.grid import Grid, read_grid
 from uegr.benchmark.live import Board, report_line, watching
+from uegr.benchmark.mending import mend, mend_grid
 from uegr.benchmark.plan import Cell, cells_of, compared_by_name, printed_by_name
 from uegr.benchmark.work import Work
 from uegr.errors import InputError
@@ -66,9 +66,13 @@ def run_missing(
     quiet: bool = False,
     cluster: dict[str, Any] | None = None,
 ) -> None:
-    """Run the cells that are not done, and show their states meanwhile; `cluster` as `backends.run_on_ray` takes it."""
+    """Run the cells that are not done, and show their states meanwhile; `cluster` as `backends.run_on_ray` takes it.
+
+    Every cell is run in a process of its own. `workers` 0 runs them in this process, for a debugger.
+    """
     write_grid(plan.root, plan.grid, plan.cells)
     board = plan.board
+    mend(board.work, board.cells)
     if all(row["state"] == "done" for row in board.refresh()):
         return
     with watching(board, quiet, workers) as console:
@@ -78,7 +82,7 @@ def run_missing(
 
         if backend == "ray":
             backends.run_on_ray(board.work, board.cells, changed=changed, **(cluster or {}))
-        elif workers > 1:
+        elif workers:
             backends.run_processes(board.work, board.cells, workers, changed)
         else:
             backends.run_here(board.work, board.cells, changed)
@@ -87,7 +91,7 @@ def run_missing(
 def write_grid(root: Path, grid: Grid, cells: Sequence[Cell]) -> None:
     """grid.yaml: what is run and what the paper printed; a folder belongs to one grid at one scale."""
     path, content = root / GRID, described(grid, cells)
-    before = safe_yaml.load(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else {}
+    before = mend_grid(path)
     for key in ("title", "scale"):
         if before and before.get(key) != content[key]:
             raise InputError(

@@ -11,10 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from pydantic import ValidationError
+
 from uegr import result as results
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import Work
 from uegr.errors import InputError, did_you_mean
+from uegr.files import set_aside
 from uegr.runs import folder
 from uegr.training.config import RunConfig, put
 
@@ -26,13 +29,25 @@ def chosen_settings(work: Work, cell: Cell) -> tuple[RunConfig, results.Search]:
     name = search_name(cell)
     place = work.root / ".search" / name
     with work.lock(name, wait=True):  # cells of other seeds wait here, and then read the same file
-        if not (place / FOUND).is_file():
+        found = read_search(place / FOUND)
+        if found is None:
             place.mkdir(parents=True, exist_ok=True)
-            folder.write_json(place / FOUND, search(cell, place).model_dump(mode="json"))
-        found = results.Search.model_validate_json((place / FOUND).read_text(encoding="utf-8"))
+            found = search(cell, place)
+            folder.write_json(place / FOUND, found.model_dump(mode="json"))
     if not set(found.chosen) <= set((cell.search or {})["space"]):  # no other setting may come from this file
         raise InputError(f"{place / FOUND} sets {', '.join(found.chosen)}, which were not searched; delete the file")
     return with_settings(cell.config, found.chosen), found
+
+
+def read_search(path: Path) -> results.Search | None:
+    """A finished search; a damaged file is set aside, and its trials, which are kept, give it again."""
+    if not path.is_file():
+        return None
+    try:
+        return results.Search.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        set_aside(path, results.complaint(error))
+        return None
 
 
 def search_name(cell: Cell) -> str:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from uegr.benchmark.plan import Cell
 
 JOURNAL = "journal.jsonl"
+START = "start"
+WARNING = "warning: "  # what an event that is a warning begins with
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class Work:
         path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(path, timeout=-1 if wait else 0, is_singleton=False)
 
+    def is_held(self, cell: Cell) -> bool:
+        """Whether a process works on a cell: one that was killed holds no lock."""
+        try:
+            with self.lock(cell.name, wait=False):
+                return False
+        except Timeout:
+            return True
+
     def note(self, cell: Cell, event: str) -> None:
         """One line in the journal, in one write."""
         entry = {"time": round(time.time(), 3), "cell": cell.name, "event": event}
@@ -43,10 +53,28 @@ class Work:
 
 def journal(root: Path) -> list[dict[str, Any]]:
     """The whole lines of the journal; a killed process may leave one that is cut."""
-    path, entries = root / JOURNAL, []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        try:
-            entries.append(json.loads(line))
-        except ValueError:
-            continue
-    return entries
+    return [entry for line in journal_lines(root) if (entry := entry_in(line)) is not None]
+
+
+def journal_lines(root: Path) -> list[str]:
+    path = root / JOURNAL
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+
+
+def entry_in(line: str) -> dict[str, Any] | None:
+    """The entry of a line, if it is one.
+
+    >>> entry_in('{"cell": "a", "event": "train", "time": 1.5, "process": 7}') is not None, entry_in('{"cell": "a"')
+    (True, None)
+    """
+    try:
+        entry = json.loads(line)
+        fits = isinstance(entry["time"], float | int) and all(isinstance(entry[key], str) for key in ("cell", "event"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return entry if fits and isinstance(entry.get("process"), int) else None
+
+
+def attempts(root: Path, cell: Cell) -> int:
+    """How many times the cell was started; this is written before each start, so that a killed one counts too."""
+    return sum(entry["cell"] == cell.name and entry["event"] == START for entry in journal(root))

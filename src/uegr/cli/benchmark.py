@@ -25,7 +25,14 @@ class Backend(StrEnum):
 
 def machine_options(
     backend: Annotated[Backend, typer.Option(help="This machine, or a Ray cluster.")] = Backend.local,
-    workers: Annotated[int, typer.Option(help="Cells to run at the same time on this machine.", min=1)] = 1,
+    workers: Annotated[
+        int,
+        typer.Option(
+            help="Cells to run at the same time on this machine, each in a process of its own; 0 runs them in this "
+            "process, for a debugger.",
+            min=0,
+        ),
+    ] = 1,
     address: Annotated[
         str | None, typer.Option(help="The address of the Ray cluster; auto finds one on this machine.")
     ] = None,

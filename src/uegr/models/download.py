@@ -15,9 +15,9 @@ from typing import Any
 from filelock import FileLock
 
 from uegr import packages
-from uegr.cache import box, cache_folder, is_sound, put, remove
+from uegr.cache import box, cache_folder, is_sound, put
 from uegr.errors import InputError
-from uegr.files import share
+from uegr.files import remove, share
 from uegr.models.card import Card, Source, card
 from uegr.models.hub import hub
 from uegr.models.loaded import quiet

@@ -125,7 +125,11 @@ class FinishedRun:
         self.result = folder.read(place)
         stored = self.result.config.model_dump()
         self.config = RunConfig(**stored)
-        self.tasks: Mapping[str, FinishedTask] = {name: FinishedTask(self, name) for name in self.result.tasks}
+
+    @property
+    def tasks(self) -> Mapping[str, FinishedTask]:
+        """By name; a task keeps its run, so the run does not keep them: the model is freed with the last of both."""
+        return {name: FinishedTask(self, name) for name in self.result.tasks}
 
     @cached_property
     def loaded(self) -> Loaded:

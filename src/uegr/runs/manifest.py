@@ -21,7 +21,7 @@ from uegr.errors import InputError
 from uegr.files import write_text
 
 NAME = "manifest.json"
-CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", ".lock"}  # files that are written again later
+CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", "failure.json", ".lock"}  # written again later
 
 
 class Part(BaseModel):
@@ -94,7 +94,16 @@ def write(folder: Path, started_from: Origin) -> None:
 
 def parts(folder: Path) -> list[Path]:
     """The files of a checkpoint or run that do not change once it is whole."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and path.name not in CHANGING)
+    return sorted(path for path in folder.iterdir() if path.is_file() and not is_changing(path.name))
+
+
+def is_changing(name: str) -> bool:
+    """Whether a file may change, or go, after its run is done.
+
+    >>> is_changing("model.safetensors"), is_changing("model.onnx"), is_changing("damaged-result.json")
+    (False, True, True)
+    """
+    return name in CHANGING or name.endswith(".onnx") or name.startswith("damaged-")
 
 
 def listed(path: Path, flush: bool = False) -> Listed:

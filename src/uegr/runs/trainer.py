@@ -1,5 +1,6 @@
 """The trainer of a run, its arguments, and what watches it."""
 
+import weakref
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
     trainer.ending = callbacks[0]
     for callback in (*callbacks, *adding):
         if isinstance(callback, KeepBest | Augment):
-            callback.trainer = trainer
+            callback.trainer = weakref.proxy(trainer)  # no cycle: the memory of a training is freed at its end
     return trainer, bar
 
 

@@ -7,7 +7,8 @@ Accumulation is exact: a micro-batch counts by its share of the labelled items o
 import copy
 import math
 import warnings
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -126,14 +127,19 @@ class RobustTrainer(Trainer):
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
         lengths = rows.with_format("numpy", columns=[self.args.length_column_name])[:][self.args.length_column_name]
-        return GroupedByLength(lengths, size, seed, epoch=lambda: int(self.state.epoch or 0))
+        return GroupedByLength(lengths, size, seed, epoch=self._epoch())
+
+    def _epoch(self) -> Callable[[], int]:
+        """The current epoch, for a sampler; it does not keep the trainer alive, which keeps the sampler."""
+        trainer = weakref.proxy(self)
+        return lambda: int(trainer.state.epoch or 0)
 
     def _balanced_sampler(self, rows: Any) -> Balanced:
         labels = rows.with_format("numpy", columns=["labels"])[:]["labels"]
         if labels.ndim != 1 or labels.dtype.kind not in "iu":
             raise InputError(f"expected one class per row for balanced batches, got labels such as {labels[:1]}")
         seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
-        return Balanced(labels, seed, epoch=lambda: int(self.state.epoch or 0))
+        return Balanced(labels, seed, epoch=self._epoch())
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         for batch in self.get_train_dataloader():
@@ -255,7 +261,7 @@ class GradientEdits(TrainerCallback):
     """Runs the method's edits once per step, on the accumulated and clipped gradient."""
 
     def __init__(self, trainer: RobustTrainer) -> None:
-        self.trainer = trainer
+        self.trainer = weakref.proxy(trainer)  # the trainer keeps its callbacks: no cycle, so that its memory is freed
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         try:
