@@ -26,7 +26,24 @@ def written(folder: Path, **settings: Any) -> Path:
     return path
 
 
+def test_a_baseline_may_cost_as_many_passes_as_another_method() -> None:
+    methods = ["vanilla", {"name": "vanilla", "label": "matched", "epochs_like": "uegr"}, {"name": "uegr"}]
+    made = cells_of(grid(methods=methods, shared={"training": {"epochs": 2}}))
+    epochs = {cell.called["method"]: cell.config["training"]["epochs"] for cell in made}
+    assert epochs == {"vanilla": 2, "matched": 6, "uegr": 2}  # a clean pass and two sub-models
+    methods[2] = {"name": "uegr", "method": {"submodels": 3}, "training": {"epochs": 5}}
+    made = cells_of(grid(methods=methods, shared={"training": {"epochs": 2}}))
+    assert [cell.config["training"]["epochs"] for cell in made] == [2, 20, 5]
+    with pytest.raises(InputError, match=r"matched: epochs_like: uegr: expected epochs, got training\.max_steps"):
+        cells_of(grid(methods=methods, shared={"training": {"max_steps": 9}}))
+
+
 MISTAKES = {
+    "a cost of a model": (
+        {"models": [{"name": "minilm", "epochs_like": "x"}]},
+        "epochs_like is for methods, got minilm",
+    ),
+    "a cost of no method": ({"methods": [{"name": "fgm", "epochs_like": "uger"}]}, "epochs_like: no method uger"),
     "unknown key": ({"method": []}, "unknown key method; did you mean methods?"),
     "unknown key of an entry": ({"methods": [{"name": "uegr", "lable": "x"}]}, "methods.0.lable; did you mean label?"),
     "unknown key of measure": ({"measure": {"row": 3}}, "unknown key measure.row; did you mean rows?"),

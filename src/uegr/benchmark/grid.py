@@ -66,6 +66,7 @@ class Entry(Strict):
     training: dict[str, Any] = Field(default_factory=dict)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
     search: Search | None = None
+    epochs_like: str | None = None  # of a method: as many passes over the rows as the method of this label
     per_dataset: dict[str, Shared] = Field(default_factory=dict)  # further settings, by the label of a data set
 
     @model_validator(mode="before")
@@ -183,10 +184,13 @@ class Grid(Strict):
 
     @model_validator(mode="after")
     def labels_are_known(self) -> "Grid":
-        """What is left out, the baseline and the base are entries of this grid."""
+        """What is left out, the baseline, the base, and methods whose cost another has, are entries of this grid."""
+        if wrong := [entry.called for entry in (*self.models, *self.datasets) if entry.epochs_like]:
+            raise ValueError(f"epochs_like is for methods, got {wrong[0]}; leave it out")
         named = [("leave_out", pair) for combination in self.leave_out for pair in combination.items()]
         named += [("baseline", ("method", self.baseline))] if self.baseline else []
         named += [("base", pair) for pair in self.base.items()]
+        named += [("epochs_like", ("method", entry.epochs_like)) for entry in self.methods if entry.epochs_like]
         axes = {"method": self.methods, "model": self.models, "dataset": self.datasets}
         for key, (axis, label) in named:
             if label not in (known := [name for entry in axes[axis] for name in entry.names(key == "base")]):

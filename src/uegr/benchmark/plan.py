@@ -153,7 +153,28 @@ def settings_of(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied:
     for key, value in varied.items():
         section, _, name = key.partition(".")
         settings[section][name] = value
+    if method.epochs_like:
+        settings["training"]["epochs"] = matched_epochs(grid, dataset, model, method, settings, varied)
     return settings
+
+
+def matched_epochs(
+    grid: Grid, dataset: Entry, model: Entry, method: Entry, settings: Settings, varied: Mapping[str, Any]
+) -> float:
+    """As many epochs as cost the passes of the method that this one is `epochs_like`."""
+    other = next(entry for entry in grid.methods if entry.called == method.epochs_like)
+    where = f"{method.called}: epochs_like: {other.called}"
+    if other.epochs_like or settings["training"].get("max_steps"):
+        raise InputError(f"{where}: expected epochs, got training.max_steps or another epochs_like; leave one out")
+    shared = {key: value for key, value in varied.items() if not key.startswith("method.")}
+    theirs = settings_of(grid, dataset, model, other, shared)
+    epochs = float(checked(theirs, where)["training"]["epochs"])
+    return round(epochs * passes(theirs) / passes(settings), 6)
+
+
+def passes(settings: Settings) -> int:
+    """Forward and backward passes over a batch, per step."""
+    return sum(RunConfig(**settings).make_method().objective.passes)
 
 
 def searched(grid: Grid, method: Entry) -> dict[str, Any] | None:
