@@ -4,6 +4,9 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,9 +103,9 @@ def flipped(content: bytes, bit: int) -> bytes:
 
 
 def contents(folder: Path, what: str) -> list[Path]:
-    """The files of one kind that are kept, without their seals."""
+    """The files of one kind that are kept, without their seals and locks."""
     found = [path for path in folder.rglob("*") if path.is_file() and what in path.parts]
-    return sorted(path for path in found if path.suffix != ".seal" and "damaged-" not in str(path))
+    return sorted(path for path in found if path.suffix not in (".seal", ".lock") and "damaged-" not in str(path))
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -175,4 +178,50 @@ def test_what_was_checked_once_is_not_hashed_again(monkeypatch: pytest.MonkeyPat
 def test_a_making_that_fails_leaves_nothing(own_cache: Path) -> None:
     with pytest.raises(TypeError):
         cache.remembered("key", lambda: json)
-    assert [path for path in own_cache.rglob("*") if path.is_file() or path.name.endswith(cache.BOX)] == []
+    left = [path for path in own_cache.rglob("*") if path.is_file() or path.name.endswith(cache.BOX)]
+    assert [path for path in left if path.suffix != ".lock"] == []
+
+
+TOGETHER = """
+import sys, time
+from pathlib import Path
+from uegr import cache
+
+def make(path):
+    time.sleep(0.2)
+    path.write_text(f"right {time.time()}")
+
+while time.time() < float(sys.argv[1]):
+    pass
+for path in map(Path, sys.argv[2:]):
+    assert cache.kept(path, make).read_text().startswith("right")
+"""
+
+
+def test_processes_that_find_the_same_damage_do_not_get_in_each_others_way(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.arrow" for number in range(10)]
+    for path in paths:
+        path.write_text("wrong")
+    command = [sys.executable, "-W", "ignore", "-c", TOGETHER, str(time.time() + 3), *map(str, paths)]
+    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+
+
+def test_what_another_process_sets_aside_in_the_meantime_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.arrow"
+    cache.kept(path, lambda made: made.write_text("right") and None)
+    path.write_text("wrong")
+    real = cache.digest
+
+    def slow(some: Path) -> str:
+        found = real(some)
+        some.unlink()  # as another process does between the look and the renaming
+        monkeypatch.setattr(cache, "digest", real)
+        return found
+
+    monkeypatch.setattr(cache, "digest", slow)
+    assert cache.kept(path, lambda made: made.write_text("right") and None).read_text() == "right"

@@ -17,6 +17,8 @@ from pathlib import Path
 from socket import gethostname
 from typing import Any
 
+from filelock import FileLock
+
 from uegr.files import set_aside
 
 BOX = ".box"
@@ -56,31 +58,38 @@ def remembered(key: str, compute: Callable[[], Any]) -> Any:
 
 def kept(path: Path, make: Callable[[Path], None]) -> Path:
     """The file or folder `path`. `make` writes it, to another path, the first time and where it is damaged."""
-    if is_sound(path):
+    if damage(path) is None:
         return path
-    with box(path.parent) as folder:
-        made = folder / path.name
-        make(made)
-        put(made, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):  # one process makes it, the others wait and find it
+        if not is_sound(path):
+            with box(path.parent) as folder:
+                made = folder / path.name
+                make(made)
+                put(made, path)
     return path
 
 
 def is_sound(path: Path) -> bool:
-    """Whether `path` is there and as it was written; if it is damaged, it is set aside first."""
-    if not path.exists():
-        return False
-    now = stamp(path)
-    if _sound.get(path) == now:
-        return True
+    """Whether `path` is there and as it was written; what is damaged is set aside. Only with a lock."""
+    reason = damage(path)
+    if reason and path.exists():
+        set_aside(path, reason)
+    return reason is None
+
+
+def damage(path: Path) -> str | None:
+    """Why `path` cannot be used; None if it is as it was written."""
     try:
-        expected = seal(path).read_text("utf-8").strip()
+        now = stamp(path)
+        if _sound.get(path) == now:
+            return None
+        if seal(path).read_text("utf-8").strip() != digest(path):
+            return "its bytes have changed since it was written"
     except (OSError, UnicodeDecodeError):
-        expected = None
-    if expected != digest(path):
-        set_aside(path, "its bytes have changed since it was written" if expected else "its seal is missing")
-        return False
+        return "its seal is missing" if path.exists() else "it is missing"
     _sound[path] = now
-    return True
+    return None
 
 
 def put(made: Path, path: Path) -> None:

