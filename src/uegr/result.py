@@ -129,7 +129,7 @@ class Evaluation(Part):
     landscape: Landscape | None = None
     drift: Drift | None = None
     perspectives: dict[str, float] = {}
-    left_out: dict[str, str] = {}  # data set -> why it was not measured
+    left_out: dict[str, str] = {}  # data set or figure -> why it was not measured
     max_length: int | None = None  # tokens, after which a text was cut
     seed: int = 0
 

@@ -44,8 +44,22 @@ def test_a_file_for_a_regression_is_read_as_numbers(uegr, home, tmp_path):
     code, out, error = uegr("evaluate", tmp_path / "run", "--dataset", tmp_path / "whole.csv", "--quiet", "--json")
     assert code == 0, error
     assert "pearson" in json.loads(out)["numbers"]["shift"]["whole"]
+    left_out = json.loads(out)["numbers"]["left_out"]
+    assert left_out == dict.fromkeys(["calibration", "fgm"], "needs a classifier, and this is a regression")
 
 
 def test_flags_for_a_file_need_a_file(uegr, finished):
     code, _, error = uegr("evaluate", finished, "--delimiter", ";", "--kind", "regression")
     assert (code, error) == (2, "--delimiter, --kind are for the files of --dataset; add it, or leave them out")
+
+
+def test_everything_that_is_measured_is_printed_and_what_is_left_out_with_its_reason(uegr, run):
+    code, out, error = uegr("evaluate", run, "--all", "--rows", "8", "--quiet")
+    assert code == 0, error
+    lines = out.splitlines()
+    for shown in ("accuracy, test", "calibration error (ECE)", "Brier score", "sharpness", "(CKA) by layer"):
+        assert any(shown in line for line in lines), f"{shown} is not in {out}"
+    assert "left out: shift: no card names such a set for data; name one with --dataset" in lines
+    assert "left out: anomaly: no card names such a set for data" in lines
+    kept = json.loads((run / "result.json").read_text())["tasks"]["data"]["evaluation"]["left_out"]
+    assert set(kept) == {"shift", "adversarial", "anomaly"}

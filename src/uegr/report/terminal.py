@@ -76,9 +76,26 @@ def show_verdict(results: Mapping[str, Result]) -> None:
 
 
 def show_figures(evaluations: Mapping[str, Evaluation]) -> None:
-    """Print the figures of one run, a table per task."""
+    """Print everything that was measured of one run, a table per task, and what was left out, with the reason."""
     for task, evaluation in evaluations.items():
         Console().print(comparison({task: evaluation}))
+        for line in (*other_figures(evaluation), *left_out(evaluation)):
+            echo(line)
+
+
+def other_figures(evaluation: Evaluation) -> Iterator[str]:
+    """The figures that are not shares, one line each."""
+    for entry in evaluated(evaluation):
+        if not entry.quantity.share:
+            yield f"{entry.quantity.label}: {entry.figure.value:.4g}  ({entry.figure.n:,} rows)"
+    if evaluation.drift is not None:
+        layers = ", ".join(f"{layer.value:.3f}" for layer in evaluation.drift.cka)
+        yield f"similarity to the pretrained model (CKA) by layer: {layers}"
+
+
+def left_out(evaluation: Evaluation) -> Iterator[str]:
+    """What was not measured, and why."""
+    return (f"left out: {name}: {why}" for name, why in evaluation.left_out.items())
 
 
 def show_scores(result: Result, folder: Path) -> None:

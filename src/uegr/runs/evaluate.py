@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from uegr.data import Data
+from uegr.data import Data, evaluation_sets
 from uegr.evaluation.calibration import BINS
 from uegr.evaluation.sets import Sets
 from uegr.evaluation.suite import evaluate
@@ -55,7 +55,8 @@ def evaluate_run(
             others = [task.data(source, **reading) for source in datasets]
             chosen = chosen_sets(task, wanted, others, sets, rows, temperature)
             how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature, "fitted": fitted(task, chosen)}
-            found[name] = evaluated(task, chosen, wanted, show, **how)
+            measured = evaluated(task, chosen, wanted, show, **how)
+            found[name] = measured.model_copy(update={"left_out": measured.left_out | unmeasured(measured, wanted)})
     folder.update(place, lambda result: with_evaluations(result, found))
     return found
 
@@ -64,6 +65,23 @@ def fitted(task: FinishedTask, sets: Sets) -> float | None:
     """The task's temperature, unless it was fitted on the rows that are measured."""
     known = task.about.temperature
     return None if known is None or known.split == sets.split else known.value
+
+
+def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
+    """The figures that were asked for and could not be measured, and why."""
+    missing: dict[str, str] = {}
+    if found.calibration is None:
+        of_classes = wanted & {"fgm", "pgd", "anomaly"}
+        missing = dict.fromkeys(["calibration", *sorted(of_classes)], "needs a classifier, and this is a regression")
+    if "drift" in wanted and found.drift is None:
+        missing["drift"] = "the model was not pretrained"
+    named = {use.kind for _, use in evaluation_sets(found.data)}  # of those, each that is not here has its own reason
+    for kind in ("shift", "adversarial", "anomaly"):
+        if kind in wanted - named and not getattr(found, kind):
+            missing.setdefault(kind, f"no card names such a set for {found.data}")
+    if "shift" in missing:
+        missing["shift"] += "; name one with --dataset"
+    return missing
 
 
 def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:
