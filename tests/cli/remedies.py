@@ -34,6 +34,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "runs": ("train",),
     "runs/attack": ("attack",),
     "runs/calibrate": ("attack",),
+    "runs/replay": ("attack",),
     "runs/evaluate": ("evaluate",),
     "runs/finished": ("attack", "evaluate"),
     "runs/predict": ("predict",),

@@ -89,6 +89,20 @@ class Journal:
                 )
 
 
+def outcomes_of(path: Path) -> list[Outcome]:
+    """The outcomes in a journal, in the order of the examples; the file is not changed."""
+    try:
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        found = [Outcome.decoded(line) for line in lines if line.pop("kind") == "outcome"]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not the journal of an attack ({error}); attack that run again") from None
+    if not found:
+        raise InputError(f"{path} has no finished example; attack that run again")
+    return sorted(found, key=lambda outcome: outcome.index)
+
+
 def trim(path: Path, size: int) -> None:
     """Cut off an unfinished last line; delete a file without a complete line."""
     if size == 0:

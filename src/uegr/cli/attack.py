@@ -1,6 +1,7 @@
 """`uegr attack`: attack a finished run with word substitutions."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ from uegr.cli.groups import with_groups
 from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
+from uegr.terminal import echo
 
 
 class Side(StrEnum):
@@ -44,6 +46,10 @@ def attack(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the attack, such as variant=greedy; repeatable.")
     ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(help="Search nothing: score what the same attack found on this other run, as a transfer attack."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted attack.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over where the same attack has run.")] = False,
     trust_remote_code: TrustCode = False,
@@ -55,6 +61,14 @@ def attack(
 
     from uegr.attacks.show import shown
     from uegr.console import Console
+
+    if replay is not None:
+        searching = {"--dataset": dataset, "--budget": budget, "--set": settings, "--resume": resume}
+        if wrong := [flag for flag, value in searching.items() if value]:
+            raise InputError(f"{', '.join(wrong)} is for a search, and --replay searches nothing; leave it out")
+        print_replayed(run, replay, as_json, attack=attack, task=task, trust_remote_code=trust_remote_code)
+        return
+
     from uegr.runs.attack import attack_run
 
     results = attack_run(
@@ -80,6 +94,19 @@ def attack(
         print_json(asdict(results.summary))
     else:
         Console().print(shown(results))
+
+
+def print_replayed(run: Path, other: Path, as_json: bool, **options: Any) -> None:
+    """A line per attack that was replayed, or JSON."""
+    from uegr.runs.replay import replay_run
+
+    found = replay_run(run, other, **options)
+    if as_json:
+        print_json({name: one.model_dump(mode="json") for name, one in found.items()})
+        return
+    for name, one in found.items():
+        before, after = 100 * one.accuracy_before.value, 100 * one.accuracy_after.value
+        echo(f"{name}: accuracy {before:.1f} before, {after:.1f} on the texts found there ({one.examples} examples)")
 
 
 def given(settings: list[str]) -> dict[str, Any]:
