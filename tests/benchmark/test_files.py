@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from tests.benchmark.tiny_grid import run
-from uegr.benchmark.grid import SCALES, Grid, read_grid
+from uegr.benchmark.grid import SCALES, Grid
 from uegr.benchmark.plan import Cell, cells_of, printed_by_name
+from uegr.benchmark.reading import read_grid
 from uegr.cli.demo import METHODS, demo_config
 from uegr.data import evaluation_sets
 from uegr.packages import cache_folder
@@ -48,6 +49,12 @@ def test_it_dry_runs_without_data(file: Path, tmp_path: Path, monkeypatch: pytes
     assert code == 0, error
     assert json.loads(out)["cells"]
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("scale", ["laptop", "smoke"])
+@pytest.mark.parametrize("file", sorted((FOLDER / "studies").glob("*.yaml")), ids=lambda file: file.stem)
+def test_a_study_of_our_own_resolves(file: Path, scale: str) -> None:
+    assert scaled(file, scale)[1]
 
 
 @of_papers

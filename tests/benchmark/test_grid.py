@@ -7,9 +7,10 @@ import pytest
 import yaml
 
 from tests.benchmark.tiny_grid import grid_file, run
-from uegr.benchmark.grid import Grid, read_grid
+from uegr.benchmark.grid import Grid
 from uegr.benchmark.plan import cells_of, compared_by_name, printed_by_name
 from uegr.benchmark.printed import expanded
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.run import write_grid
 from uegr.errors import InputError
 

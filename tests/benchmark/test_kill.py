@@ -15,8 +15,8 @@ from tests.benchmark.tiny_grid import command, grid_file, run
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here
 from uegr.benchmark.cells import is_complete
-from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import Cell, cells_of
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import Work, journal
 
 SAVING = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01, "checkpoint_steps": 3}

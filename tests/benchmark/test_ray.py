@@ -13,8 +13,8 @@ from tests.benchmark.tiny_grid import grid_file
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here, run_on_ray
 from uegr.benchmark.cells import is_complete
-from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import Cell, cells_of
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import Work, journal
 
 pytestmark = pytest.mark.slow

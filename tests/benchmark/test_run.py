@@ -198,9 +198,9 @@ def test_the_live_table_shows_who_works_and_not_who_was_killed(home: Path, tmp_p
     from rich.console import Console
 
     from uegr.benchmark.cells import record_failure
-    from uegr.benchmark.grid import read_grid
     from uegr.benchmark.live import Board, picture
     from uegr.benchmark.plan import cells_of
+    from uegr.benchmark.reading import read_grid
     from uegr.benchmark.work import Work
 
     cells = cells_of(read_grid(grid_file(tmp_path, home, methods=["vanilla", "rdrop", "fgm"])))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.synthetic_runs import result, write_run
-from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import cells_of
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.run import write_grid
 from uegr.report.groups import grouped
 from uegr.report.printed import Row, comparisons

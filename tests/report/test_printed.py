@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.report.synthetic_runs import result
-from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import printed_by_name
 from uegr.benchmark.printed import expanded
+from uegr.benchmark.reading import read_grid
 from uegr.report.groups import grouped
 from uegr.report.printed import Row, comparisons, printed_figures
 from uegr.report.reading import Grid, Run

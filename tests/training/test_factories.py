@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from uegr.benchmark.grid import read_grid
 from uegr.benchmark.plan import cells_of
+from uegr.benchmark.reading import read_grid
 from uegr.errors import InputError
 from uegr.training.config import read_config
 from uegr.training.factories import factory

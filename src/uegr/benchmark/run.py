@@ -10,10 +10,11 @@ from typing import Any, Literal
 import yaml
 
 from uegr.benchmark import backends
-from uegr.benchmark.grid import Grid, read_grid
+from uegr.benchmark.grid import Grid
 from uegr.benchmark.live import Board, report_line, watching
 from uegr.benchmark.mending import mend, mend_grid
 from uegr.benchmark.plan import Cell, cells_of, compared_by_name, printed_by_name
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import Work
 from uegr.errors import InputError
 from uegr.files import write_text
