@@ -39,9 +39,8 @@ def forget(home):
 
 
 def outcomes(home, name):
-    lines = [
-        json.loads(line) for line in (home / "run" / "attacks" / f"{name}-data.jsonl").read_text().split("\n")[:-1]
-    ]
+    (journal,) = (home / "run" / "attacks").glob(f"{name}-data-20-*.jsonl")
+    lines = [json.loads(line) for line in journal.read_text().split("\n")[:-1]]
     return sorted((line for line in lines if line["kind"] == "outcome"), key=lambda line: line["index"])
 
 

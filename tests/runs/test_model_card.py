@@ -59,7 +59,7 @@ def test_evaluate_and_attack_add_their_figures(finished):
     summary = attack_run(finished, attack="deepwordbug", examples=4, quiet=True).summary
     text = parts(finished)[1]
     before, after = 100 * summary.accuracy_before, 100 * summary.accuracy_after
-    assert re.search(rf"\| deepwordbug on data \| {before:.1f} \([^|]*\) \| {after:.1f} \(", text)
+    assert re.search(rf"\| deepwordbug on data, 4 examples \| {before:.1f} \([^|]*\) \| {after:.1f} \(", text)
     assert "fgm within" in text
     assert "Not measured" not in text
 
