@@ -19,6 +19,7 @@ from uegr.statistics.intervals import Figure
 
 SCHEMA: Literal[1] = 1
 NAME = "result.json"
+LARGEST = 1e100  # of the numbers in a result file
 REMEDY = "train it again with this version"
 
 
@@ -261,10 +262,22 @@ class Result(Part):
         return self.model_dump_json(indent=2, by_alias=True) + "\n"
 
 
+def number(written: str) -> float:
+    """A number that can be computed with: not infinite, and its square is not either.
+
+    >>> number("0.5")
+    0.5
+    """
+    if not abs(value := float(written)) < LARGEST:  # NaN is refused too
+        raise ValueError(f"expected numbers below {LARGEST:g}, got {written}")
+    return value
+
+
 def parsed(text: str | bytes, path: Path) -> Result:
     """The result in a file's content; one line names the file and the field where it does not fit."""
     try:
-        stored = json.loads(text)
+        stored = json.loads(text, parse_float=number, parse_constant=number)
+        json.dumps(stored, ensure_ascii=False).encode("utf-8")  # half a surrogate pair cannot be written anywhere
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid JSON: {error}") from None
     schema = stored.get("schema", "none") if isinstance(stored, dict) else "no mapping"
