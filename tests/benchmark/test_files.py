@@ -117,6 +117,7 @@ def test_the_grids_of_rift_train_as_its_release(file: Path) -> None:
         assert (training.weight_decay, training.weight_decay_on) == (2e-4, "head")
         assert not imdb or training.max_length == 300
         assert training.epochs == 20 or "training.epochs" in cell.varied
+        assert training.select == ("last" if file.stem in ("rift_figure2", "rift_figure3") else "robust")
 
 
 @of_papers

@@ -34,7 +34,7 @@ def save(loaded: Loaded, place: Path) -> None:
 
 def final_model(config: RunConfig, place: Path, model: Any) -> Any:
     """The model with the weights of its best epoch, or the last; adapters are merged into it."""
-    best = next(iter(best_folders(place)), None) if config.training.select == "best" else None
+    best = next(iter(best_folders(place)), None) if config.training.select != "last" else None
     if config.model.lora:
         from uegr.models.lora import merged
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr.result import Result, Training
-from uegr.runs import augment, checkpoints, folder, manifest, outcome, teachers
+from uegr.runs import augment, checkpoints, folder, manifest, outcome, probes, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
 from uegr.runs.trainer import keeps_best, make_trainer
 from uegr.training.config import RunConfig
@@ -29,6 +29,7 @@ def train(
         return folder.read(place)
     prepared = prepare(config, development=development)
     augment.check(prepared)
+    probes.check(prepared)
     taught = teachers.find(prepared)
     first = int(os.environ.get("RANK", 0)) == 0
     with folder.held(place) if first else nullcontext():

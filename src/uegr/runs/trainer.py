@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from uegr.runs import augment, folder, manifest
+from uegr.runs import augment, folder, manifest, probes
 from uegr.runs.attacked_rows import Augment
 from uegr.runs.checkpoints import KEPT, Manifests
 from uegr.runs.manifest import Origin
@@ -26,8 +26,9 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
     config = prepared.config
     bar = ShowProgress(f"{config.method['name']} · {config.model.name} · {', '.join(prepared.sets)}", quiet)
     callbacks: list[Any] = [SaveAndEnd(), bar, MetricsFile(place / folder.METRICS)]
+    callbacks += probes.probes(prepared)
     if keeps_best(config):
-        metric, seal = prepared.heads.metric(prepared.sets), partial(manifest.write, started_from=started_from)
+        metric, seal = probes.chosen_by(prepared), partial(manifest.write, started_from=started_from)
         callbacks.append(KeepBest(place, metric, config.training.patience, seal))
     callbacks.append(Manifests(started_from))  # after the one that puts off a checkpoint
     adding, rows = augment.augmented(prepared, place, bar)
@@ -47,14 +48,14 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
     without_printing(trainer)
     trainer.ending = callbacks[0]
     for callback in (*callbacks, *adding):
-        if isinstance(callback, KeepBest | Augment):
+        if isinstance(callback, KeepBest | Augment | probes.Probe):
             callback.trainer = weakref.proxy(trainer)  # no cycle: the memory of a training is freed at its end
     return trainer, bar
 
 
 def keeps_best(config: RunConfig) -> bool:
     """Whether the best epoch is chosen on validation rows."""
-    return config.training.select == "best" or config.training.patience is not None
+    return config.training.select != "last" or config.training.patience is not None
 
 
 def quieten() -> None:

@@ -80,7 +80,7 @@ class TrainingConfig(Strict):
     precision: Literal["fp32", "bf16"] = "fp32"
     group_by_length: bool = True
     balanced: bool = False  # batches with as many rows of each class; they are then not grouped by length
-    select: Literal["best", "last"] = "best"  # the epoch that does best on validation, or the last one
+    select: Literal["best", "last", "robust"] = "best"  # the epoch: best on validation, last, best under FGM there
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     report_to: Literal["none", "tensorboard"] = "none"

@@ -1,0 +1,147 @@
+"""What a run measures of itself after each epoch, and the epoch that is chosen by it."""
+
+import json
+import shutil
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.tiny_run import data_folder, model_folder, write_csv
+from uegr.errors import InputError
+from uegr.evaluation import perturbation_curve
+from uegr.result import Point
+from uegr.runs import folder, probes
+from uegr.runs.finished import open_run
+from uegr.runs.train import train
+from uegr.statistics import Figure
+from uegr.training.config import RunConfig
+
+Weights = dict[str, torch.Tensor]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    model_folder(home / "model")
+    data_folder(home / "data", train=48, other=16)
+    return home
+
+
+def configured(home: Path, **training: Any) -> RunConfig:
+    usual = {"epochs": 3, "batch_size": 8, "learning_rate": 0.003, "select": "robust"}
+    return RunConfig(
+        method={"name": "vanilla"},
+        model={"name": str(home / "model")},
+        dataset={"name": str(home / "data")},
+        training=usual | training,
+    )
+
+
+def logged(place: Path, name: str) -> list[tuple[int, float]]:
+    lines = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
+    return [(line["step"], line[name]) for line in lines if name in line]
+
+
+def test_the_epoch_of_the_highest_robust_accuracy_is_kept(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Weights] = []
+
+    def scripted(model: Any, *args: Any, **kwargs: Any) -> list[Point]:
+        seen.append({name: value.clone() for name, value in model.state_dict().items()})
+        value = (0.2, 0.9, 0.5)[len(seen) - 1]
+        return [Point(epsilon=0.1, accuracy=Figure(value, value, value, 16))]
+
+    monkeypatch.setattr(probes, "perturbation_curve", scripted)
+    train(configured(home), tmp_path / "run", quiet=True)
+    kept = load_file(tmp_path / "run" / "model.safetensors")
+    assert [all(torch.equal(kept[name], weights[name]) for name in kept) for weights in seen] == [False, True, False]
+    assert logged(tmp_path / "run", "eval_robust") == [(6, 0.2), (12, 0.9), (18, 0.5)]
+
+
+def test_patience_counts_epochs_without_more_robust_accuracy(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = Point(epsilon=0.1, accuracy=Figure(0.5, 0.5, 0.5, 16))
+    monkeypatch.setattr(probes, "perturbation_curve", lambda *args, **kwargs: [point])
+    result = train(configured(home, epochs=6, patience=2), tmp_path / "run", quiet=True)
+    assert result is not None
+    assert result.training.epochs == 3
+
+
+def test_it_is_the_mean_accuracy_under_fgm_of_the_validation_rows(home: Path, tmp_path: Path) -> None:
+    train(configured(home), tmp_path / "run", quiet=True)
+    found = [value for _, value in logged(tmp_path / "run", "eval_robust")]
+    run = open_run(tmp_path / "run")
+    rows = run.task().data().splits["validation"]
+    curve = perturbation_curve(run.model, run.tokenizer, rows, epsilons=probes.STRENGTHS)
+    assert max(found) == pytest.approx(fmean(point.accuracy.value for point in curve))
+    assert len(found) == 3
+
+
+def test_measuring_does_not_change_the_training(home: Path, tmp_path: Path) -> None:
+    for name, select in (("with", "robust"), ("without", "best")):
+        train(configured(home, select=select), tmp_path / name, quiet=True)
+    losses = [logged(tmp_path / name, "eval_loss") for name in ("with", "without")]
+    assert losses[0] == losses[1]
+
+
+class Cut(Exception):
+    """Stands for a power cut."""
+
+
+@pytest.mark.parametrize("step", [4, 10, 16])
+def test_a_resumed_run_has_the_same_bits(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    from uegr.training.engine import RobustTrainer
+
+    config = configured(home, checkpoint_steps=3)
+    train(config, tmp_path / "whole", quiet=True)
+    usual = RobustTrainer.training_step
+
+    def cutting(self: Any, *args: Any) -> Any:
+        if self.state.global_step == step:
+            raise Cut
+        return usual(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RobustTrainer, "training_step", cutting)
+        with pytest.raises(Cut):
+            train(config, tmp_path / "cut", quiet=True)
+    train(config, tmp_path / "cut", resume=True, quiet=True)
+    kept = [load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut")]
+    assert all(torch.equal(kept[0][name], kept[1][name]) for name in kept[0])
+    assert logged(tmp_path / "whole", "eval_robust") == logged(tmp_path / "cut", "eval_robust")
+
+
+def test_several_tasks_have_one_figure(tmp_path: Path) -> None:
+    home = tmp_path
+    model_folder(home / "model")
+    for name in ("one", "two"):
+        data_folder(home / name, train=24, other=8)
+    config = RunConfig(
+        method={"name": "vanilla"},
+        model={"name": "mtdnn", "settings": {"encoder": str(home / "model")}},
+        dataset={"name": f"{home / 'one'},{home / 'two'}"},
+        training={"epochs": 2, "batch_size": 8, "select": "robust"},
+    )
+    train(config, home / "run", quiet=True)
+    assert [step for step, _ in logged(home / "run", "eval_robust")] == [6, 12]
+
+
+def test_a_regression_is_refused_before_anything_is_written(home: Path, tmp_path: Path) -> None:
+    data = tmp_path / "grades"
+    shutil.copytree(home / "data", data)
+    for file in data.iterdir():
+        rows = [line.rsplit(",", 1) for line in file.read_text().splitlines()[1:]]
+        write_csv(file, [(text, str(len(text) / 10)) for text, _ in rows])
+    config = configured(home).model_dump() | {"dataset": {"name": str(data), "kind": "regression"}}
+    with pytest.raises(InputError, match=r"needs an accuracy, got the regression grades; use training.select=best"):
+        train(RunConfig(**config), tmp_path / "run", quiet=True)
+    assert not folder.is_done(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
