@@ -133,6 +133,12 @@ def test_options_go_to_the_methods_that_have_them_and_what_is_the_same_is_run_on
     assert {tuple(cell.varied) for cell in cells if cell.called["method"] == "vanilla"} == {()}
 
 
+def test_a_grid_varies_the_fold() -> None:
+    cells = cells_of(grid(shared={"dataset": {"folds": 3}}, methods=["vanilla"], vary={"dataset.fold": [0, 1, 2]}))
+    assert [cell.config["dataset"]["fold"] for cell in cells] == [0, 1, 2]
+    assert len({cell.name for cell in cells}) == 3
+
+
 def test_combinations_are_left_out() -> None:
     out = [{"model": "minilm", "method": "rat"}, {"dataset": "snippets", "method": "uegr"}]
     cells = cells_of(grid(methods=["vanilla", "rat", "uegr"], models=["minilm", "bilstm"], leave_out=out))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uegr.data import Data, holdout, subsample
+from uegr.data import Data, holdout, subsample, with_fold
 from uegr.data.duplicates import text_hashes
 from uegr.data.split import places, text_hash
 from uegr.errors import InputError
@@ -97,6 +97,43 @@ def test_impossible_holdouts_are_refused(labels, fraction):
 def test_one_text_only_cannot_be_held_out():
     with pytest.raises(InputError, match="nearly all rows have the same text"):
         holdout(data(rows([0, 1, 0], ["a", "a ", "A"])), 0.5, 0)
+
+
+def test_every_row_is_tested_on_in_one_fold_and_labels_are_in_proportion():
+    parts = [with_fold(data(rows(UNEVEN)), 5, fold).splits for fold in range(5)]
+    tested = [text for part in parts for text in part["test"]["text"]]
+    assert sorted(tested) == sorted(rows(UNEVEN)["text"])
+    for part in parts:
+        assert Counter(part["test"]["label"]) == {0: 120, 1: 60, 2: 20}
+        assert sorted([*part["train"]["text"], *part["test"]["text"]]) == sorted(tested)
+
+
+def test_folds_do_not_depend_on_the_order_of_rows_and_keep_equal_texts_together():
+    texts = [f"text {index // 3}" for index in range(90)]
+    labels = [index // 3 % 2 for index in range(90)]
+    turned = rows(labels[::-1], texts[::-1])
+    for fold in range(3):
+        one, other = (with_fold(data(some), 3, fold).splits["test"] for some in (rows(labels, texts), turned))
+        assert sorted(one["text"]) == sorted(other["text"])
+        assert set(Counter(one["text"]).values()) == {3}
+
+
+def test_a_fold_replaces_the_test_splits_and_leaves_validation():
+    given = data(rows(UNEVEN)).with_splits(validation=rows([0, 1]), test=rows([2]), test_hard=rows([2]))
+    found = with_fold(given, 2, 1).splits
+    assert set(found) == {"train", "validation", "test"}
+    assert (len(found["validation"]), len(found["test"])) == (2, 500)
+
+
+@pytest.mark.parametrize(("folds", "fold"), [(1, 0), (3, 3), (3, -1)])
+def test_impossible_folds_are_refused(folds, fold):
+    with pytest.raises(InputError, match="expected folds >= 2 and 0 <= fold < folds"):
+        with_fold(data(rows(UNEVEN)), folds, fold)
+
+
+def test_more_folds_than_texts_are_refused():
+    with pytest.raises(InputError, match="expected at least 3 different texts for 3 folds; use fewer folds"):
+        with_fold(data(rows([0, 1, 0], ["a", "b", "A"])), 3, 0)
 
 
 def test_the_hashes_of_a_content_are_read_once(monkeypatch):

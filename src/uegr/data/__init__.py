@@ -6,7 +6,7 @@
 
 from uegr.data.card import Card, Evaluation, cards, evaluation_sets
 from uegr.data.load import Data, load
-from uegr.data.sample import holdout, subsample
+from uegr.data.sample import holdout, subsample, with_fold
 from uegr.data.vocabulary import vocabulary
 from uegr.errors import DataWarning
 
@@ -21,4 +21,5 @@ __all__ = [
     "load",
     "subsample",
     "vocabulary",
+    "with_fold",
 ]

@@ -1,5 +1,6 @@
-"""Stratified, seeded parts of a data set: a validation split held out, or a smaller training split."""
+"""Stratified parts of a data set: a validation split held out, a smaller training split, or a fold as test split."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,6 +73,38 @@ def holdout(data: Data, fraction: float, seed: int) -> Data:
     kept = np.ones(len(train), dtype=bool)
     kept[held] = False
     return data.with_splits(train=train.select(np.flatnonzero(kept)), validation=train.select(held))
+
+
+def with_fold(data: Data, folds: int, fold: int) -> Data:
+    """`data` for cross-validation: one of `folds` parts of `train` is the `test` split, the others are `train`.
+
+    The parts depend on texts and labels alone, not on a seed or on the order of the rows. Every row is in the test
+    split of one fold; equal texts are in the same. A test split of the data's own is left out.
+    """
+    if not (folds >= 2 and 0 <= fold < folds):
+        raise InputError(f"expected folds >= 2 and 0 <= fold < folds, got folds={folds} and fold={fold}")
+    train = data.splits["train"]
+    places = fold_numbers(text_hashes(train), strata(train), folds)
+    if len(np.unique(places)) < folds:
+        raise InputError(f"{data.name}: expected at least {folds} different texts for {folds} folds; use fewer folds")
+    others = {name: rows for name, rows in data.splits.items() if not name.startswith("test")}
+    parts = {"train": np.flatnonzero(places != fold), "test": np.flatnonzero(places == fold)}
+    return replace(data, splits=others | {name: train.select(rows) for name, rows in parts.items()})
+
+
+def fold_numbers(hashes: np.ndarray, labels: np.ndarray, folds: int) -> np.ndarray:
+    """The fold of every row, [rows]: the texts of each label, in the order of their hashes, are dealt out in turn.
+
+    >>> fold_numbers(np.array([9, 5, 5, 7, 2]), np.array([0, 1, 1, 0, 1]), 2).tolist()
+    [1, 1, 1, 0, 0]
+    """
+    texts, inverse = np.unique(hashes, return_inverse=True)
+    lowest = np.full(len(texts), np.iinfo(np.int64).max)
+    np.minimum.at(lowest, inverse, labels)  # of a text with several labels
+    dealt = np.empty(len(texts), dtype=np.int64)
+    dealt[np.argsort(lowest, kind="stable")] = np.arange(len(texts)) % folds
+    numbers: np.ndarray = dealt[inverse]
+    return numbers
 
 
 def whole_texts(order: np.ndarray, hashes: np.ndarray, wanted: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import Text, probabilities
 from uegr.runs import folder, manifest
+from uegr.runs.prepare import folded
 from uegr.runs.sets import loaded
 from uegr.training.config import RunConfig
 
@@ -60,7 +61,8 @@ class FinishedTask:
         """The task's own data set, or another one with the same labels; `reading` as in `uegr.data.load`."""
         if name in (None, self.about.dataset, self.name):
             reading = self.run.config.dataset.reading() | reading
-            return data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
+            data = data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
+            return folded(data, self.run.config.dataset)
         return loaded(str(name), self.labels, **reading)
 
     def held_out(self, name: str | None = None, **reading: Any) -> Data:

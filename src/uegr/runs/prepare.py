@@ -18,7 +18,7 @@ from uegr.models import cards as model_cards
 from uegr.models.texts import length_limit
 from uegr.models.tokens import tokenized
 from uegr.runs.heads import Heads, OneHead, SeveralHeads
-from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, RunConfig
+from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig
 
 EPOCHS = 3
 Sets = dict[str, Data]  # by task
@@ -52,6 +52,7 @@ def resolved(config: RunConfig) -> dict[str, Any]:
     """Everything spelt out, for config.yaml; sections that are not used are left out."""
     unused: dict[str, Any] = {} if config.augment.name else {"augment": True}
     unused |= {} if config.training.teachers else {"training": {"teachers"}}
+    unused |= {} if config.dataset.folds else {"dataset": {"folds", "fold"}}
     return full(config).model_dump(mode="json", exclude=unused)
 
 
@@ -94,6 +95,7 @@ def load_data(config: RunConfig, name: str) -> Data:
     if "train" not in data.splits:
         splits = ", ".join(data.splits)
         raise InputError(f"{data.name} has no training split, only {splits}; use it with `uegr evaluate`")
+    data = folded(data, options)
     check_labels(data)
     if data.validation is None:
         data = data_room.holdout(data, options.holdout, config.seed)
@@ -103,6 +105,11 @@ def load_data(config: RunConfig, name: str) -> Data:
         )
         data = data.with_splits(train=smaller)
     return data
+
+
+def folded(data: Data, options: DatasetConfig) -> Data:
+    """The data with the configured fold as its test split."""
+    return data if options.folds is None else data_room.with_fold(data, options.folds, options.fold or 0)
 
 
 def without_test(data: Data) -> Data:

@@ -48,8 +48,9 @@ def check(teacher: FinishedTask, config: RunConfig, data: Data) -> None:
     """A teacher has the same labels, and has not seen the rows that are held out here."""
     if teacher.labels != data.labels:
         raise InputError(f"expected the labels {data.labels} of a teacher of {data.name}, got {teacher.labels}")
-    drawn: dict[str, Any] = {"paper_split": teacher.run.config.dataset.paper_split}
-    wanted: dict[str, Any] = {"paper_split": config.dataset.paper_split}
+    keys = ("paper_split", "folds", "fold")
+    drawn: dict[str, Any] = {key: getattr(teacher.run.config.dataset, key) for key in keys}
+    wanted: dict[str, Any] = {key: getattr(config.dataset, key) for key in keys}
     if teacher.data().validation is None:
         drawn |= {"holdout": teacher.run.config.dataset.holdout, "seed": teacher.run.config.seed}
         wanted |= {"holdout": config.dataset.holdout, "seed": config.seed}

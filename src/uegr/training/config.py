@@ -3,9 +3,9 @@
 import inspect
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from uegr import safe_yaml
 from uegr.errors import InputError, did_you_mean
@@ -56,10 +56,18 @@ class DatasetConfig(Strict):
     train_size: int | None = Field(None, ge=1)
     train_fraction: float | None = Field(None, gt=0, le=1)
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
+    folds: int | None = Field(None, ge=2)  # parts of the training rows, for cross-validation
+    fold: int | None = Field(None, ge=0)  # the part that is tested on, from 0
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if (self.folds is None) != (self.fold is None) or (self.fold or 0) >= (self.folds or 1):
+            raise ValueError("expected folds and fold together, with 0 <= fold < folds")
+        return self
 
     def reading(self) -> dict[str, Any]:
         """How the rows are read, as `uegr.data.load` takes it."""
-        keys = {"name", "train_size", "train_fraction", "holdout"}
+        keys = {"name", "train_size", "train_fraction", "holdout", "folds", "fold"}
         return self.model_dump(exclude=keys)
 
 
@@ -179,7 +187,8 @@ def described(error: ValidationError, where: str = "") -> str:
     path = ".".join(([where] if where else []) + place[:2])
     if first["type"] == "extra_forbidden":
         return f"unknown key {path}; {_neighbours(place)}"
-    return f"{path}: {first['msg'][0].lower() + first['msg'][1:]}, got {first['input']!r}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{path}: {message[0].lower() + message[1:]}, got {first['input']!r}"
 
 
 def _neighbours(place: list[str]) -> str:
