@@ -24,14 +24,15 @@ def train(
     one returns the result, the others None.
     """
     settings = resolved(config)
-    folder.check(place, settings, resume)
+    first = int(os.environ.get("RANK", 0)) == 0
+    if first:  # another process may come late, and find what the first one has written
+        folder.check(place, settings, resume)
     if folder.is_done(place):
         return folder.read(place)
     prepared = prepare(config, development=development)
     augment.check(prepared)
     probes.check(prepared)
     taught = teachers.find(prepared)
-    first = int(os.environ.get("RANK", 0)) == 0
     with folder.held(place) if first else nullcontext():
         if first:
             folder.check(place, settings, resume)  # again: another process may have started here in the meantime
