@@ -136,6 +136,13 @@ def test_r_at_has_an_epsilon_of_the_size_of_uegrs(file: Path) -> None:
         assert not ours or all(epsilon <= 2 * max(ours) for epsilon in others)
 
 
+def test_figure_2_logs_drift_at_three_strengths() -> None:
+    configs = [RunConfig(**cell.config) for cell in scaled(FOLDER / "uegr_figure2.yaml", "full")[1]]
+    assert all(config.training.log_drift for config in configs)
+    ours = {config.method["epsilon"] for config in configs if config.method["name"] == "uegr"}
+    assert ours == {0.01, 0.25, 0.5}
+
+
 def test_the_values_of_r_ats_table_7_reach_their_cells() -> None:
     cells = scaled(FOLDER / "uegr_table1.yaml", "full")[1]
     found = {cell.called["dataset"]: cell.config["method"] for cell in cells if cell.called["method"] == "rat"}

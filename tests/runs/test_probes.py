@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 
 from tests.tiny_run import data_folder, model_folder, write_csv
 from uegr.errors import InputError
-from uegr.evaluation import perturbation_curve
+from uegr.evaluation import layer_similarity, perturbation_curve
+from uegr.models.texts import texts_of
 from uegr.result import Point
 from uegr.runs import folder, probes
 from uegr.runs.finished import open_run
@@ -100,7 +101,7 @@ def test_a_resumed_run_has_the_same_bits(
 ) -> None:
     from uegr.training.engine import RobustTrainer
 
-    config = configured(home, checkpoint_steps=3)
+    config = configured(home, checkpoint_steps=3, log_drift=True)
     train(config, tmp_path / "whole", quiet=True)
     usual = RobustTrainer.training_step
 
@@ -117,6 +118,7 @@ def test_a_resumed_run_has_the_same_bits(
     kept = [load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut")]
     assert all(torch.equal(kept[0][name], kept[1][name]) for name in kept[0])
     assert logged(tmp_path / "whole", "eval_robust") == logged(tmp_path / "cut", "eval_robust")
+    assert drifts(tmp_path / "whole") == drifts(tmp_path / "cut") != []
 
 
 def test_several_tasks_have_one_figure(tmp_path: Path) -> None:
@@ -144,4 +146,34 @@ def test_a_regression_is_refused_before_anything_is_written(home: Path, tmp_path
     with pytest.raises(InputError, match=r"needs an accuracy, got the regression grades; use training.select=best"):
         train(RunConfig(**config), tmp_path / "run", quiet=True)
     assert not folder.is_done(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def drifts(place: Path) -> list[dict[str, float]]:
+    lines = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in line.items() if key.startswith("cka_")} for line in lines if "cka_0" in line]
+
+
+def test_the_drift_of_every_layer_is_logged_after_each_epoch(home: Path, tmp_path: Path) -> None:
+    train(configured(home, select="last", log_drift=True), tmp_path / "run", quiet=True)
+    found = drifts(tmp_path / "run")
+    assert [list(one) for one in found] == [["cka_0", "cka_1"]] * 3
+    run = open_run(tmp_path / "run")
+    texts = texts_of(run.task().data().splits["validation"])
+    layers = layer_similarity(run.model, run.task().pretrained(), run.tokenizer, texts)
+    assert list(found[-1].values()) == pytest.approx([layer.value for layer in layers])
+    assert found[-1]["cka_1"] < found[0]["cka_1"] < 1
+
+
+def test_logging_the_drift_does_not_change_the_training(home: Path, tmp_path: Path) -> None:
+    for name, asked in (("with", True), ("without", False)):
+        train(configured(home, select="best", log_drift=asked), tmp_path / name, quiet=True)
+    kept = [load_file(tmp_path / name / "model.safetensors") for name in ("with", "without")]
+    assert all(torch.equal(kept[0][name], kept[1][name]) for name in kept[0])
+
+
+def test_a_model_without_pretraining_has_no_drift(home: Path, tmp_path: Path) -> None:
+    config = configured(home, select="best", log_drift=True).model_dump() | {"model": {"name": "textcnn"}}
+    with pytest.raises(InputError, match="log_drift compares with a pretrained model, got textcnn"):
+        train(RunConfig(**config), tmp_path / "run", quiet=True)
     assert not (tmp_path / "run").exists()

@@ -81,6 +81,8 @@ class SeveralHeads(Heads):
             raise InputError(f"model.head and model.pretrained are for one data set, got --model {config.model.name}")
         if config.training.balanced:
             raise InputError(f"training.balanced is for one data set, got --model {config.model.name}; leave it out")
+        if config.training.log_drift:
+            raise InputError(f"training.log_drift is for one data set, got --model {config.model.name}; leave it out")
         if config.model.vectors:
             raise InputError(f"--vectors are for models without pretraining; {config.model.name} has an encoder")
 

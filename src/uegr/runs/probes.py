@@ -4,10 +4,15 @@
 "according to best robust accuracy" (section 3.2; it does not say under which attack). Here the attack is cheap: one
 step of FGM in embedding space (evaluation/perturbation.py) at the three strengths of UEGR's figure 2b, on at most 200
 validation rows with every label in proportion. `eval_robust` is the mean accuracy over strengths and tasks. That is 4
-forward passes and 1 backward pass of those rows. It draws no random number: a resumed run has the same figures.
+forward passes and 1 backward pass of those rows.
+
+`training.log_drift: true` logs `cka_0`, `cka_1`, ...: linear CKA of each layer, the embeddings first, with the model
+before training on the same rows (UEGR figure 2a; evaluation/similarity.py). That is 2 forward passes of them, and a
+copy of the model in memory. Neither changes the training or depends on where it was resumed.
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from statistics import fmean
 from typing import Any
 
@@ -15,15 +20,17 @@ from transformers import TrainerCallback
 
 from uegr.data.matching import pooled
 from uegr.errors import InputError
-from uegr.evaluation import perturbation_curve
+from uegr.evaluation import layer_similarity, perturbation_curve
+from uegr.models import cards
 from uegr.models.multitask import answering
+from uegr.models.texts import texts_of
 from uegr.pieces.embedding import unwrapped
 from uegr.runs.prepare import Prepared
 
 ROWS = 200  # validation rows of each task
 STRENGTHS = (0.01, 0.25, 0.5)  # UEGR, figure 2b
 ROBUST = "robust"
-Measure = Callable[[Any], dict[str, float]]  # of a model
+Measure = Callable[[Any], dict[str, float]]  # of a model, by the names in the log
 
 
 class Probe(TrainerCallback):
@@ -36,23 +43,25 @@ class Probe(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if self.trainer.is_fsdp_enabled or self.trainer.is_deepspeed_enabled:
             raise InputError(
-                "expected whole weights for select=robust, got FSDP or DeepSpeed, which shard them; use torchrun"
+                "expected whole weights for select=robust or log_drift, got FSDP or DeepSpeed; start with torchrun"
             )
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
         if metrics is None or self.after not in metrics:  # one task of several
             return
-        found = {f"eval_{name}": value for name, value in self.measure(unwrapped(kwargs["model"])).items()}
+        found = self.measure(unwrapped(kwargs["model"]))
         self.trainer.log(dict(found))
         metrics |= found  # for what chooses the best epoch after this
 
 
 def check(prepared: Prepared) -> None:
     """What cannot be measured is an error before anything is written."""
-    if prepared.config.training.select != ROBUST:
-        return
+    training, model = prepared.config.training, prepared.config.model.name
+    card = cards().get(model)
+    if training.log_drift and card is not None and card.architecture is not None:
+        raise InputError(f"training.log_drift compares with a pretrained model, got {model}; leave it out")
     for data in prepared.sets.values():
-        if data.kind == "regression":
+        if training.select == ROBUST and data.kind == "regression":
             raise InputError(
                 f"training.select=robust needs an accuracy, got the regression {data.name}; use training.select=best"
             )
@@ -66,7 +75,9 @@ def chosen_by(prepared: Prepared) -> str:
 def probes(prepared: Prepared) -> list[Probe]:
     """What the configuration asks for; each must come before what chooses the best epoch."""
     after = prepared.heads.metric(prepared.sets)
-    return [Probe(robust(prepared), after)] if prepared.config.training.select == ROBUST else []
+    training = prepared.config.training
+    wanted = {robust: training.select == ROBUST, drift: training.log_drift}
+    return [Probe(measure(prepared), after) for measure, asked in wanted.items() if asked]
 
 
 def robust(prepared: Prepared) -> Measure:
@@ -79,7 +90,20 @@ def robust(prepared: Prepared) -> Measure:
             perturbation_curve(answering(model, task), tokenizer, some, epsilons=STRENGTHS, max_length=length)
             for task, some in rows.items()
         ]
-        return {ROBUST: fmean(point.accuracy.value for curve in curves for point in curve)}
+        return {f"eval_{ROBUST}": fmean(point.accuracy.value for curve in curves for point in curve)}
+
+    return measure
+
+
+def drift(prepared: Prepared) -> Measure:
+    """CKA of each layer with the model as it is now."""
+    (task,) = prepared.sets  # a model of several tasks is refused
+    texts, before = texts_of(validation_rows(prepared, task)), deepcopy(prepared.loaded.model)
+
+    def measure(model: Any) -> dict[str, float]:
+        tokenizer, length = prepared.loaded.tokenizer, prepared.max_length
+        layers = layer_similarity(model, before.to(model.device), tokenizer, texts, max_length=length)
+        return {f"cka_{number}": layer.value for number, layer in enumerate(layers)}
 
     return measure
 

@@ -91,6 +91,7 @@ class TrainingConfig(Strict):
     select: Literal["best", "last", "robust"] = "best"  # the epoch: best on validation, last, best under FGM there
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
+    log_drift: bool = False  # log CKA of each layer with the model before training, after each epoch
     report_to: Literal["none", "tensorboard"] = "none"
     teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (runs/teachers.py)
 
