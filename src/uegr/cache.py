@@ -12,7 +12,7 @@ import secrets
 import shutil
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -61,12 +61,16 @@ def kept(path: Path, make: Callable[[Path], None]) -> Path:
     if damage(path) is None:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):  # one process makes it, the others wait and find it
-        if not is_sound(path):
-            with box(path.parent) as folder:
-                made = folder / path.name
-                make(made)
-                put(made, path)
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        with FileLock(lock):  # one process makes it, the others wait and find it
+            if not is_sound(path):
+                with box(path.parent) as folder:
+                    made = folder / path.name
+                    make(made)
+                    put(made, path)
+    finally:
+        lock.unlink(missing_ok=True)  # at worst two processes make it, and the later one puts the same in place
     return path
 
 
@@ -74,7 +78,8 @@ def is_sound(path: Path) -> bool:
     """Whether `path` is there and as it was written; what is damaged is set aside. Only with a lock."""
     reason = damage(path)
     if reason and path.exists():
-        set_aside(path, reason)
+        with suppress(FileNotFoundError):  # another process was faster
+            set_aside(path, reason)
     return reason is None
 
 
