@@ -254,8 +254,8 @@ class Result(Part):
 
     def with_task(self, name: str, **sections: Any) -> "Result":
         """A copy in which these sections of one task are replaced."""
-        task = self.tasks[name].model_copy(update=sections)
-        return self.model_copy(update={"tasks": self.tasks | {name: task}})
+        changed = {name: self.tasks[name].model_copy(update=sections)}
+        return self.model_copy(update={"tasks": self.tasks | changed})
 
     def to_json(self) -> str:
         """Readable JSON; null stands for what was not measured and for what is not a number."""
@@ -263,11 +263,7 @@ class Result(Part):
 
 
 def number(written: str) -> float:
-    """A number that can be computed with: not infinite, and its square is not either.
-
-    >>> number("0.5")
-    0.5
-    """
+    """A number that can be computed with: not infinite, and its square is not either."""
     if not abs(value := float(written)) < LARGEST:  # NaN is refused too
         raise ValueError(f"expected numbers below {LARGEST:g}, got {written}")
     return value

@@ -291,10 +291,8 @@ def divergence_of(left: Tensor, right: Tensor, name: str) -> Tensor:
         one = added([p[c] * torch.log(p[c] / middle[c]) for c in classes])
         other = added([q[c] * torch.log(q[c] / middle[c]) for c in classes])
         return (one + other) / 2
-    if name == "mse":
-        return added([(p[c] - q[c]) ** 2 for c in classes]) / len(left)
-    if name == "mae":
-        return added([torch.abs(p[c] - q[c]) for c in classes]) / len(left)
+    if name in ("mse", "mae"):
+        return added([torch.abs(p[c] - q[c]) ** (2 if name == "mse" else 1) for c in classes]) / len(left)
     if name == "ce":
         return -added([p[c] * torch.log(q[c]) for c in classes])
     forward = added([p[c] * torch.log(p[c] / q[c]) for c in classes])

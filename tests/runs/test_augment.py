@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
 from tests.tiny_run import data_folder, model_folder, sentences, write_csv
+from uegr import cli
 from uegr.attacks import Outcome
 from uegr.errors import InputError
 from uegr.runs import attacked_rows
@@ -288,10 +290,6 @@ def test_without_augmentation_the_configuration_says_nothing_of_it(home):
 
 
 def test_the_flags_of_the_command_line(home, tmp_path):
-    from typer.testing import CliRunner
-
-    from uegr import cli
-
     base = ["train", "--model", home / "model", "--dataset", home / "data", "--method", "vanilla", "--epochs", "2"]
     flags = ["--augment", "pwws", "--augment-examples", "9", "--augment-start", "0", "--set"]
     more = [f"augment.surface={home / 'words.tsv'}", "--quiet", "--json", "--output", tmp_path / "run"]
