@@ -1,6 +1,7 @@
 """Checkpoints and finished runs are whole, or are not used: what is damaged is named, what changed is refused."""
 
 import json
+import shutil
 import subprocess
 import sys
 import warnings
@@ -39,13 +40,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model_folder(folder / "model")
     data_folder(folder / "data", train=48, other=8)
     train(configured(folder), folder / "whole", quiet=True)
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt(configured(folder), folder / "interrupted", patch)
     return folder
 
 
 @pytest.fixture
-def cut(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cut(home: Path, tmp_path: Path) -> Path:
     """The same run, interrupted."""
-    interrupt(configured(home), tmp_path / "cut", monkeypatch)
+    shutil.copytree(home / "interrupted", tmp_path / "cut")
     assert [path.name for path in numbered(tmp_path / "cut")] == ["checkpoint-16", "checkpoint-12"]
     return tmp_path / "cut"
 

@@ -65,8 +65,8 @@ def checks(
     not checked for accumulation.
 
     >>> from uegr import methods
-    >>> [str(check) for check in checks(methods.vanilla)][:3]
-    ['learns', 'leaves_no_trace', 'survives_broken_backward']
+    >>> "ignores_padding" in map(str, checks(methods.vanilla))
+    True
     """
     check_names(per_check or {}, CHECKS)
     check_names(refuses, TASKS)
