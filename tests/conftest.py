@@ -1,5 +1,6 @@
 """What every test shares: no hub, no progress bars, one thread, and the tiny models of `tests/models/families.py`."""
 
+import gc
 import logging
 import os
 from collections.abc import Iterator
@@ -20,6 +21,19 @@ transformers.utils.logging.disable_progress_bar()
 
 settings.register_profile("uegr", deadline=None, derandomize=True, database=None)  # the same on a slow machine, twice
 settings.load_profile("uegr")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _settled_heap() -> None:
+    """Leave what the imports made, a million objects, out of every later garbage collection.
+
+    Trainer collects garbage after each training, which would take longer than a tiny model trains.
+    """
+    import peft  # noqa: F401
+
+    transformers.Trainer  # noqa: B018  imported on first use
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

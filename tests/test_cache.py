@@ -4,9 +4,8 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import datasets
 import pytest
 
+from tests.forks import end_of, forked
 from uegr import cache, packages
 from uegr.attacks import lexicons
 from uegr.data import load, vocabulary
@@ -181,31 +181,24 @@ def test_a_making_that_fails_leaves_nothing(own_cache: Path) -> None:
     assert [path for path in own_cache.rglob("*") if path.is_file() or path.name.endswith(cache.BOX)] == []
 
 
-TOGETHER = """
-import sys, time
-from pathlib import Path
-from uegr import cache
-
-def make(path):
-    time.sleep(0.2)
-    path.write_text(f"right {time.time()}")
-
-while time.time() < float(sys.argv[1]):
-    pass
-for path in map(Path, sys.argv[2:]):
-    assert cache.kept(path, make).read_text().startswith("right")
-"""
-
-
 def test_processes_that_find_the_same_damage_do_not_get_in_each_others_way(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.arrow" for number in range(10)]
     for path in paths:
         path.write_text("wrong")
-    command = [sys.executable, "-W", "ignore", "-c", TOGETHER, str(time.time() + 3), *map(str, paths)]
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in running:
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
+    start = time.time() + 0.3
+
+    def make(path: Path) -> None:
+        time.sleep(0.02)
+        path.write_text(f"right {time.time()}")
+
+    def find() -> None:
+        warnings.simplefilter("ignore")
+        while time.time() < start:
+            pass
+        for path in paths:
+            assert cache.kept(path, make).read_text().startswith("right")
+
+    assert [end_of(process) for process in [forked(find) for _ in range(3)]] == [0, 0, 0]
 
 
 def test_what_another_process_sets_aside_in_the_meantime_is_made_again(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.tiny_grid import command, grid_file, run
+from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.backends import run_here
 from uegr.benchmark.cells import is_complete
@@ -31,21 +32,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def forked(work: Work, cells: list[Cell]) -> int:
-    """A process that has everything imported, so that kills hit the work and not the start."""
-    process = os.fork()
-    if process == 0:
-        code = 1
-        try:
-            run_here(work, cells)
-            code = 0
-        finally:
-            os._exit(code)
-    return process
-
-
-def end_of(process: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+def working(work: Work, cells: list[Cell]) -> int:
+    return forked(lambda: run_here(work, cells))
 
 
 def trainings(root: Path) -> Counter[str]:
@@ -97,7 +85,7 @@ def test_killed_three_times(home: Path, tmp_path: Path) -> None:
         tmp_path, home, methods=["vanilla", "rdrop"], seeds=2, shared={"training": SAVING}, measure=MEASURE
     )
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
-    survive(work, cells, 3, lambda: forked(work, cells), 3)
+    survive(work, cells, 3, lambda: working(work, cells), 3)
 
 
 @pytest.mark.slow
@@ -112,7 +100,7 @@ def test_killed_ten_times_in_processes_of_its_own(home: Path, tmp_path: Path) ->
 def test_two_processes_at_one_folder_do_no_cell_twice(home: Path, tmp_path: Path) -> None:
     file = grid_file(tmp_path, home, seeds=2)
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
-    both = [forked(work, cells), forked(work, list(reversed(cells)))]
+    both = [working(work, cells), working(work, list(reversed(cells)))]
     for process in both:
         assert end_of(process) == 0
         assert all(is_complete(work, cell) for cell in cells)  # the first to end has waited for the other
@@ -123,10 +111,10 @@ def test_two_processes_at_one_folder_do_no_cell_twice(home: Path, tmp_path: Path
 def test_a_process_that_dies_frees_its_cell_for_one_that_waits(home: Path, tmp_path: Path) -> None:
     file = grid_file(tmp_path, home, methods=["vanilla"], shared={"training": SAVING})
     cells, work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
-    first = forked(work, cells)
+    first = working(work, cells)
     while not trainings(work.root):
         time.sleep(0.01)
-    second = forked(work, cells)
+    second = working(work, cells)
     os.kill(first, signal.SIGKILL)
     assert end_of(first) == -signal.SIGKILL
     assert end_of(second) == 0

@@ -1,7 +1,6 @@
 """LoRA: adapters in every family, merged at the end into a model that plain transformers loads."""
 
 import builtins
-import gc
 
 import pytest
 import torch
@@ -24,13 +23,6 @@ from uegr.training.config import RunConfig
 
 SCRATCH = {"bilstm", "textcnn", "texthan"}
 PRETRAINED = [family for family in FAMILIES if family not in SCRATCH]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _settled_heap():
-    """Trainer collects garbage after each training: what the imports made is left out of it."""
-    gc.collect()
-    gc.freeze()
 
 
 def inputs(model):

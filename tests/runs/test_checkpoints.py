@@ -1,9 +1,9 @@
 """Checkpoints and finished runs are whole, or are not used: what is damaged is named, what changed is refused."""
 
 import json
+import os
 import shutil
-import subprocess
-import sys
+import signal
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder
 from uegr.errors import InputError
-from uegr.runs import manifest
+from uegr.runs import folder, manifest
 from uegr.runs.checkpoints import numbered
 from uegr.runs.finished import open_run
 from uegr.runs.train import train
@@ -184,24 +185,23 @@ def test_a_changed_file_of_a_finished_run_is_refused(home: Path, cut: Path, name
         open_run(cut).predict(["a fine film"])
 
 
-WAITS = """
-import sys, time
-from pathlib import Path
-from uegr.runs import folder
-with folder.held(Path(sys.argv[1])):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
 def test_a_second_training_in_a_folder_is_refused(home: Path, cut: Path) -> None:
     before = {path: path.read_bytes() for path in cut.rglob("*") if path.is_file()}
-    with subprocess.Popen([sys.executable, "-c", WAITS, str(cut)], stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
+    told, tell = os.pipe()
+
+    def hold() -> None:
+        with folder.held(cut):
+            os.write(tell, b"held")
+            signal.pause()
+
+    other = forked(hold)
+    assert os.read(told, 4) == b"held"
+    try:
         with pytest.raises(InputError, match=r"another process trains in .*; wait for it, or choose another --output"):
             train(configured(home), cut, resume=True, quiet=True)
-        other.kill()
+    finally:
+        os.kill(other, signal.SIGKILL)
+    assert end_of(other) == -signal.SIGKILL
     assert {path: path.read_bytes() for path in cut.rglob("*") if path.is_file()} == before
 
 

@@ -1,37 +1,20 @@
 """The folder of a run: one writer of result.json that loses nothing, and folders that are left alone."""
 
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.forks import command, end_of, forked
 from tests.tiny_run import data_folder, model_folder
 from uegr.errors import InputError
-from uegr.result import Result
+from uegr.result import Evaluation, Result
 from uegr.runs import folder
+from uegr.runs.evaluate import with_evaluations
 from uegr.runs.train import train
 from uegr.training.config import RunConfig
 
 TIMES = 20
-WRITER = """
-import sys
-from pathlib import Path
-from uegr.result import Evaluation
-from uegr.runs import folder
-from uegr.runs.evaluate import with_evaluations
-
-place, kind = Path(sys.argv[1]), sys.argv[2]
-task = folder.read(place).tasks["data"]
-attack = next(iter(task.attacks.values()))
-for number in range(int(sys.argv[3])):
-    if kind == "evaluate":
-        found = {"data": Evaluation(data="data", split="test", clean={}, seed=number)}
-        folder.update(place, lambda result: with_evaluations(result, found))
-    else:
-        name = f"attack {number}"
-        folder.update(place, lambda r: r.with_task("data", attacks=r.tasks["data"].attacks | {name: attack}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -62,18 +45,31 @@ def test_the_result_is_typed_and_says_what_was_trained_and_how_long_texts_may_be
     assert folder.results.parsed(result.to_json(), run) == result
 
 
-def commands(run: Path, *rest: str) -> list[list[str]]:
+def commands(run: Path) -> list[int]:
     """An evaluation and an attack of one run, as a user starts them."""
-    start = [sys.executable, "-m", "uegr.cli"]
-    attack = ["attack", str(run), "--attack", "deepwordbug", "--examples", "4", "--quiet"]
-    return [[*start, "evaluate", str(run), "--quiet"], [*start, *attack]]
+    attack = ["attack", run, "--attack", "deepwordbug", "--examples", 4, "--quiet"]
+    evaluation = ["evaluate", run, "--quiet"]
+    return [command(*words, output=run.with_suffix(f".{words[0]}")) for words in (evaluation, attack)]
 
 
-def finish(processes: list[list[str]]) -> None:
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in processes]
-    for process in started:
-        _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
+def evaluations(run: Path) -> None:
+    for number in range(TIMES):
+        found = {"data": Evaluation(data="data", split="test", clean={}, seed=number)}
+        folder.update(run, partial(with_evaluations, found=found))
+
+
+def attacks(run: Path) -> None:
+    attack = next(iter(folder.read(run).tasks["data"].attacks.values()))
+
+    def with_attack(result: Result, name: str) -> Result:
+        return result.with_task("data", attacks=result.tasks["data"].attacks | {name: attack})
+
+    for number in range(TIMES):
+        folder.update(run, partial(with_attack, name=f"attack {number}"))
+
+
+def finish(processes: list[int]) -> None:
+    assert [end_of(process) for process in processes] == [0, 0]
 
 
 def test_an_evaluation_and_an_attack_at_the_same_time_lose_nothing(run: Path) -> None:
@@ -82,7 +78,7 @@ def test_an_evaluation_and_an_attack_at_the_same_time_lose_nothing(run: Path) ->
     task = folder.read(run).tasks["data"]
     assert task.evaluation is not None
     assert list(task.attacks) == ["deepwordbug on data, 4 examples"]
-    finish([[sys.executable, "-c", WRITER, str(run), kind, str(TIMES)] for kind in ("evaluate", "attack")])
+    finish([forked(partial(writes, run)) for writes in (evaluations, attacks)])
     task = folder.read(run).tasks["data"]
     assert task.evaluation is not None
     assert task.evaluation.seed == TIMES - 1

@@ -1,6 +1,5 @@
 """A run over several data sets: trained by any method, each head scored on its own, resumed to the bit."""
 
-import gc
 import json
 
 import pytest
@@ -22,13 +21,6 @@ from uegr.runs.predict import predict_lines
 from uegr.runs.prepare import prepare
 from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _settled_heap():
-    """Trainer collects garbage after each training: what the imports made is left out of it."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Causal language models and token classification: what has no label counts for nothing, and they train."""
 
-import gc
-
 import pytest
 import torch
 from datasets import Dataset
@@ -30,13 +28,6 @@ LENGTHS, PROMPTS = (
 )  # of eight rows; what follows a prompt is labelled
 four_methods = pytest.mark.parametrize("name", ["vanilla", "fgm", "rat", "uegr"])
 both_tasks = pytest.mark.parametrize("task", ["causal", "tokens"])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _settled_heap():
-    """Trainer collects garbage after each training: what the imports made is left out of it."""
-    gc.collect()
-    gc.freeze()
 
 
 def model_of(task, dtype=torch.float32, dropout=True):

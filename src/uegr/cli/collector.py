@@ -18,12 +18,16 @@ def rare() -> None:
 
 @contextmanager
 def usual() -> Iterator[None]:
-    """Collect as often as Python does by default, but only objects that are made inside the block."""
-    before = gc.get_threshold()
+    """Collect as often as Python does by default, but only objects that are made inside the block.
+
+    Where the caller has frozen objects already, they stay so.
+    """
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
     gc.freeze()
     gc.set_threshold(*USUAL)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
