@@ -28,6 +28,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "terminal": set(),
     "console": {"terminal"},
     "safe_yaml": {"errors"},
+    "doctor": {"data"} | BASE,
     "private": set(),  # a list that tests read
     "files": {"errors"},
     "cache": {"files"},

@@ -7,18 +7,19 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("what", ["methods", "models", "datasets", "attacks"])
+@pytest.mark.parametrize("what", ["methods", "models", "datasets", "attacks", "grids"])
 def test_every_listing_is_an_array_of_objects_with_names(uegr, what):
     code, out, _ = uegr("list", what, "--json")
     names = [entry["name"] for entry in json.loads(out)]
     assert code == 0
-    assert {"methods": "uegr", "models": "minilm", "datasets": "snippets", "attacks": "pwws"}[what] in names
+    known = {"methods": "uegr", "models": "minilm", "datasets": "snippets", "attacks": "pwws", "grids": "quick"}
+    assert known[what] in names
     assert uegr("list", what)[0] == 0
 
 
 def test_list_of_something_unknown_helps(uegr):
     assert uegr("list", "method")[2] == (
-        "expected methods, models, datasets or attacks, got method; did you mean methods?"
+        "expected methods, models, datasets, attacks or grids, got method; did you mean methods?"
     )
 
 

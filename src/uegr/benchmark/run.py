@@ -13,6 +13,7 @@ from uegr.benchmark import backends
 from uegr.benchmark.grid import Grid
 from uegr.benchmark.live import Board, report_line, watching
 from uegr.benchmark.mending import mend, mend_grid
+from uegr.benchmark.named import grid_file
 from uegr.benchmark.plan import Cell, cells_of, compared_by_name, printed_by_name
 from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import Work
@@ -49,7 +50,8 @@ def planned(
     allow_code: bool = False,
     command: str = "",
 ) -> Benchmark:
-    """The cells of a grid; with `only`, those on the board have this in their name, or match it as a pattern."""
+    """The cells of a grid, by file or by name; with `only`, those on the board have this in their name, or match it."""
+    file = grid_file(file)
     grid = read_grid(file, scale, allow_code=allow_code)
     cells = cells_of(grid)
     root = output or Path("runs") / "-".join(filter(None, (file.stem, grid.scale)))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr.cli.completion import attacks, datasets
 from uegr.cli.groups import with_groups
 from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task, TrustCode
 from uegr.cli.printing import print_json
@@ -23,10 +24,11 @@ def attack(
     run: Run,
     files: dict[str, Any],
     labels: dict[str, Any],
-    attack: Annotated[str, typer.Option(help="One of `uegr list attacks`.")] = "pwws",
+    attack: Annotated[str, typer.Option(help="One of `uegr list attacks`.", autocompletion=attacks)] = "pwws",
     examples: Annotated[int, typer.Option(help="How many held-out rows, stratified.", min=1)] = 200,
     dataset: Annotated[
-        str | None, typer.Option(help="A data set, a file or a folder to attack; default: the run's own.")
+        str | None,
+        typer.Option(help="A data set, a file or a folder to attack; default: the run's own.", autocompletion=datasets),
     ] = None,
     task: Task = None,
     surface: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from uegr.cli.completion import grids
 from uegr.cli.groups import Group, with_groups
 from uegr.cli.options import AllowCode, Json, Quiet
 from uegr.cli.printing import print_json
@@ -48,7 +49,9 @@ def machine_options(
 
 @with_groups(machine=Group("Machine", machine_options))
 def benchmark(
-    file: Annotated[Path, typer.Argument(help="A grid, such as benchmarks/quick.yaml.")],
+    file: Annotated[
+        Path, typer.Argument(help="A file, or a grid of `uegr list grids`, such as quick.", autocompletion=grids)
+    ],
     machine: dict[str, Any],
     scale: Annotated[
         str | None, typer.Option(help="smoke, laptop or full; default: laptop, if the grid has it.")

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from uegr.cli.completion import datasets
 from uegr.cli.groups import with_groups
 from uegr.cli.options import FILES, LABELS, Json
 from uegr.cli.printing import print_json
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Look at data sets: list, show, check, stats.")
 
 Reading = dict[str, Any]  # options of `uegr.data.load`
-Name = Annotated[str, typer.Argument(help="A data set, a file or a folder.")]
-Names = Annotated[list[str] | None, typer.Argument(help="Data sets, files or folders; default: all on this machine.")]
+Name = Annotated[str, typer.Argument(help="A data set, a file or a folder.", autocompletion=datasets)]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(help="Data sets, files or folders; default: all on this machine.", autocompletion=datasets),
+]
 Split = Annotated[str | None, typer.Option(help="Only this split; default: all.")]
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr.cli.completion import datasets
 from uegr.cli.groups import with_groups
 from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, TrustCode, flags
 from uegr.cli.printing import print_json
@@ -16,7 +17,8 @@ def evaluate(
     files: dict[str, Any],
     labels: dict[str, Any],
     dataset: Annotated[
-        list[str] | None, typer.Option(help="Also score this data set, file or folder; repeatable.")
+        list[str] | None,
+        typer.Option(help="Also score this data set, file or folder; repeatable.", autocompletion=datasets),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Measure everything that can be measured.")] = False,
     rows: Annotated[int | None, typer.Option(help="At most this many rows per data set; default: all.")] = None,

@@ -1,9 +1,10 @@
-"""`uegr list`: methods, models, data sets and attacks, as a table or as JSON."""
+"""`uegr list`: methods, models, data sets, attacks and grids, as a table or as JSON."""
 
 from typing import Annotated, Any
 
 import typer
 
+from uegr.cli import completion
 from uegr.cli.options import Json
 from uegr.cli.printing import print_json
 from uegr.errors import InputError, did_you_mean
@@ -13,16 +14,21 @@ COLUMNS = {
     "models": ("name", "description", "parameters", "language", "licence"),
     "datasets": ("name", "title", "language", "kind", "splits"),
     "attacks": ("name", "summary", "settings"),
+    "grids": ("name", "title", "scales"),
 }
 
 
 def list_(
-    what: Annotated[str, typer.Argument(help="methods, models, datasets or attacks.")], as_json: Json = False
+    what: Annotated[
+        str, typer.Argument(help="methods, models, datasets, attacks or grids.", autocompletion=completion.listed)
+    ],
+    as_json: Json = False,
 ) -> None:
-    """List methods, models, data sets or attacks."""
-    kinds = {"methods": methods, "models": models, "datasets": datasets, "attacks": attacks}
+    """List methods, models, data sets, attacks or grids."""
+    kinds = {"methods": methods, "models": models, "datasets": datasets, "attacks": attacks, "grids": grids}
     if what not in kinds:
-        raise InputError(f"expected methods, models, datasets or attacks, got {what}; {did_you_mean(what, kinds)}")
+        expected = "expected methods, models, datasets, attacks or grids"
+        raise InputError(f"{expected}, got {what}; {did_you_mean(what, kinds)}")
     entries = kinds[what]()
     if as_json:
         print_json(entries)
@@ -62,6 +68,17 @@ def attacks() -> list[dict[str, Any]]:
     return entries()
 
 
+def grids() -> list[dict[str, Any]]:
+    """Every grid that is part of the package."""
+    from uegr.benchmark.named import grids
+    from uegr.safe_yaml import load
+
+    found = {name: load(path.read_text(encoding="utf-8"), path.name) for name, path in grids().items()}
+    return [
+        {"name": name, "title": grid["title"], "scales": list(grid.get("scales") or ())} for name, grid in found.items()
+    ]
+
+
 def print_table(what: str, entries: list[dict[str, Any]]) -> None:
     """A table in the terminal."""
     from rich.table import Table
@@ -87,6 +104,8 @@ def cell(entry: dict[str, Any], column: str) -> str:
         return times(value)
     if column == "settings":
         return ", ".join(f"{key}={listed(default)}" for key, default in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     if isinstance(value, dict):
         return ", ".join(f"{key} {count:,}" for key, count in value.items())
     return str(value)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from uegr.cli.completion import models as aliases
 from uegr.terminal import echo
 
 app = typer.Typer(no_args_is_help=True)
@@ -15,7 +16,7 @@ def models() -> None:
 
 
 @app.command()
-def fetch(name: Annotated[str, typer.Argument(help="An alias (`uegr list models`).")]) -> None:
+def fetch(name: Annotated[str, typer.Argument(help="An alias (`uegr list models`).", autocompletion=aliases)]) -> None:
     """Download, check and convert the weights of an alias; they stay in the cache."""
     from uegr.models import fetch
     from uegr.models.card import card

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr.cli.completion import runs
 from uegr.cli.groups import Group
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
-Run = Annotated[Path, typer.Argument(help="The folder of a finished run.")]
+Run = Annotated[Path, typer.Argument(help="The folder of a finished run.", autocompletion=runs)]
 AllowCode = Annotated[
     bool,
     typer.Option("--allow-code", help="Let the file run code: module:function as a method, model.trust_remote_code."),

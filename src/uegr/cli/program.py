@@ -15,8 +15,10 @@ from uegr import __version__
 from uegr.cli.attack import attack
 from uegr.cli.benchmark import benchmark
 from uegr.cli.collector import rare
+from uegr.cli.compare import compare
 from uegr.cli.data import app as data
 from uegr.cli.demo import demo
+from uegr.cli.doctor import doctor
 from uegr.cli.evaluate import evaluate
 from uegr.cli.export import export
 from uegr.cli.failures import complaint
@@ -76,9 +78,10 @@ def uegr(
 
 for one in (train, evaluate, attack, predict, export):
     app.command(rich_help_panel=ONE)(one)
-for several in (benchmark, report, demo):
+for several in (benchmark, report, compare, demo):
     app.command(rich_help_panel=MANY)(several)
 app.command("list", rich_help_panel=AROUND)(list_)
+app.command(rich_help_panel=AROUND)(doctor)
 app.add_typer(data, name="data", rich_help_panel=AROUND)
 app.add_typer(models, name="models", rich_help_panel=AROUND)
 

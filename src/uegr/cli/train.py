@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from uegr.cli import completion
 from uegr.cli.collector import usual
 from uegr.cli.groups import Group, with_groups
 from uegr.cli.options import FILES, LABELS, AllowCode, Json, Quiet, TrustCode
@@ -23,7 +24,11 @@ class Precision(StrEnum):
 
 def model_options(
     model: Annotated[
-        str | None, typer.Option(help="An alias (`uegr list models`), a folder or a hub name; default: minilm.")
+        str | None,
+        typer.Option(
+            help="An alias (`uegr list models`), a folder or a hub name; default: minilm.",
+            autocompletion=completion.models,
+        ),
     ] = None,
     vectors: Annotated[
         str | None, typer.Option(help="Word vectors for a model without pretraining; default: none.")
@@ -53,7 +58,11 @@ def model_options(
 
 def data_options(
     dataset: Annotated[
-        str | None, typer.Option(help="A data set (`uegr list datasets`), a file or a folder; required.")
+        str | None,
+        typer.Option(
+            help="A data set (`uegr list datasets`), a file or a folder; required.",
+            autocompletion=completion.datasets,
+        ),
     ] = None,
     train_size: Annotated[int | None, typer.Option(help="Train on this many rows, stratified; default: all.")] = None,
     train_fraction: Annotated[float | None, typer.Option(help="Train on this share of the rows; default: 1.")] = None,
@@ -119,7 +128,11 @@ def train(
         Path | None, typer.Argument(help="The folder of a run to resume, with --resume; its settings are known.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="A method (`uegr list methods`), or module:function; default: uegr.")
+        str | None,
+        typer.Option(
+            help="A method (`uegr list methods`), or module:function; default: uegr.",
+            autocompletion=completion.methods,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; default: runs/DATASET-MODEL-METHOD-SEED.")

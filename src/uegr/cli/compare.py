@@ -1,0 +1,118 @@
+"""`uegr compare`: two finished runs on the same rows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from uegr.cli.completion import datasets, runs
+from uegr.cli.groups import with_groups
+from uegr.cli.options import FILES, LABELS, Json, Task, TrustCode, flags
+from uegr.cli.printing import print_json
+from uegr.errors import InputError
+from uegr.terminal import echo
+
+if TYPE_CHECKING:
+    from uegr.runs.compare import Compared
+    from uegr.statistics import Figure
+    from uegr.statistics.pairs import Pair
+
+
+@with_groups(files=FILES, labels=LABELS)
+def compare(
+    first: Annotated[Path, typer.Argument(help="The folder of a finished run.", autocompletion=runs)],
+    second: Annotated[Path, typer.Argument(help="Another one.", autocompletion=runs)],
+    files: dict[str, Any],
+    labels: dict[str, Any],
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="A data set, a file or a folder whose rows both answer; default: the held-out rows of their own.",
+            autocompletion=datasets,
+        ),
+    ] = None,
+    task: Task = None,
+    rows: Annotated[int | None, typer.Option(help="At most this many rows; default: all.", min=1)] = None,
+    trust_remote_code: TrustCode = False,
+    as_json: Json = False,
+) -> None:
+    """Compare two finished runs: both models answer the same rows."""
+    if (given := flags(files | labels)) and not dataset:
+        raise InputError(f"{', '.join(given)} are for the files of --dataset; add it, or leave them out")
+
+    from uegr.report.apart import measured_apart
+    from uegr.runs.compare import compare_runs
+    from uegr.statistics.pairs import adjusted
+
+    chosen: dict[str, Any] = {"dataset": dataset, "task": task, "rows": rows, "trust_remote_code": trust_remote_code}
+    found = compare_runs(first, second, **chosen, **files, **labels)
+    apart = [] if dataset else measured_apart(found.first.about, found.second.about)
+    pairs = adjusted([*found.pairs, *apart])
+    if as_json:
+        print_json(as_plain(found, pairs, first, second))
+    else:
+        print_pairs(found, pairs, str(first), str(second))
+
+
+def as_plain(found: "Compared", pairs: "list[Pair]", first: Path, second: Path) -> dict[str, Any]:
+    """The comparison as JSON."""
+    measures = [
+        {
+            "measure": pair.label,
+            "first": pair.first.to_json(),
+            "second": pair.second.to_json(),
+            "difference": pair.difference.to_json(),
+            "p": pair.p,
+            "by_row": pair.by_row,
+            "better": {1: "second", -1: "first", 0: None}[pair.favours],
+        }
+        for pair in pairs
+    ]
+    about = {"first": str(first), "second": str(second), "data": found.data, "rows": found.rows}
+    return about | {"measures": measures, "left_out": found.left_out}
+
+
+def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str) -> None:
+    """A table, what was left out, the cost of both, and one sentence."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from uegr.console import Console
+
+    table = Table(title=f"{found.data}: {found.rows:,} rows, the same for both", title_justify="left", box=None)
+    for title in ("", first, second, "difference (95%)", "p", "rows"):
+        table.add_column(Text(title), justify="right" if title else "left")
+    for pair in pairs:
+        p = "-" if pair.p is None else "<0.001" if pair.p < 0.001 else f"{pair.p:.3f}"
+        figures = (shown(pair.first, pair), shown(pair.second, pair), moved(pair))
+        table.add_row(Text(pair.label + ("" if pair.by_row else " *")), *figures, p, f"{pair.first.n:,}")
+    Console().print(table)
+    if not all(pair.by_row for pair in pairs):
+        echo("* measured for each run by itself, not row by row: the interval is too wide rather than too narrow")
+    for name, why in found.left_out.items():
+        echo(f"left out: {name}: {why}")
+    for name, task in ((first, found.first), (second, found.second)):
+        spent = task.run.result.training
+        forward, backward = spent.passes
+        echo(f"{name}: {forward:g} forward and {backward:g} backward passes per step, {spent.seconds:.0f} s")
+    echo(sentence(pairs, first, second))
+
+
+def shown(figure: "Figure", pair: "Pair") -> str:
+    """A figure in percent, or as it is."""
+    return f"{100 * figure.value:.1f}" if pair.share else f"{figure.value:.4g}"
+
+
+def moved(pair: "Pair") -> str:
+    """The difference with its interval, in points or as it is."""
+    found, scale, digits = pair.difference, 100 if pair.share else 1, 1 if pair.share else 4
+    value, low, high = (f"{scale * end:+.{digits}f}" for end in (found.value, found.low, found.high))
+    return f"{value} ({low} to {high})" if found.bounded else value
+
+
+def sentence(pairs: "list[Pair]", first: str, second: str) -> str:
+    """Which run is better at what, where a difference is shown."""
+    better = {name: [pair.label for pair in pairs if pair.favours == sign] for name, sign in ((first, -1), (second, 1))}
+    parts = [f"{name} is better: {', '.join(labels)}" for name, labels in better.items() if labels]
+    found = "; ".join(parts) if parts else "no difference shown"
+    return f"{found}. Two runs only: another seed may give another result."

@@ -1,0 +1,78 @@
+"""Two models, the same rows: each measure of both, their difference with its 95% interval, and p.
+
+Where the answers to each row are known, the difference is taken row by row: rows that are easy or hard for both models
+cancel, so the interval is narrower than that of two separate figures.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from uegr.statistics.differences import difference
+from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, mean, share_of
+from uegr.statistics.significance import holm, mcnemar
+
+LEVEL = 0.05
+NOTHING = "no difference shown"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One measure of two models; `difference` is the second minus the first."""
+
+    label: str
+    first: Figure
+    second: Figure
+    difference: Figure
+    p: float | None  # None: judged by the interval alone
+    by_row: bool
+    better: int = 1  # 1: more is better, -1: less is, 0: neither
+    share: bool = True  # shown in percent
+
+    @property
+    def favours(self) -> int:
+        """1: the second is better, -1: the first is, 0: no difference is shown."""
+        found = self.difference
+        shown = self.p < LEVEL if self.p is not None else found.bounded and not found.low <= 0 <= found.high
+        return int(np.sign(found.value)) * self.better if shown else 0
+
+
+def paired_shares(label: str, right: Any, right_too: Any) -> Pair:
+    """From which rows each model has right, (rows,): McNemar's exact test.
+
+    >>> pair = paired_shares("accuracy", [True, False] * 10, [True] * 20)
+    >>> pair.difference.value, pair.p < 0.01, pair.favours
+    (0.5, True, 1)
+    """
+    first, second = np.asarray(right, dtype=bool), np.asarray(right_too, dtype=bool)
+    moved = mean(second.astype(float) - first.astype(float))
+    return Pair(label, share_of(first), share_of(second), moved, mcnemar(second, first).p, by_row=True)
+
+
+def paired_metric(label: str, metric: Callable[..., float], first: Any, second: Any, truth: Any) -> Pair:
+    """Any metric of predictions (rows,) and labels (rows,): the bootstrap draws rows, the same ones for both models.
+
+    >>> paired_metric("mean error", lambda a, b: float(np.mean(a - b)), [1.0, 2.0], [2.0, 3.0], [0.0, 0.0]).difference
+    Figure(value=1.0, low=1.0, high=1.0, n=2)
+    """
+
+    def gap(one: Any, other: Any, labels: Any) -> float:
+        return metric(other, labels) - metric(one, labels)
+
+    ours, theirs = (bootstrap(metric, answers, truth, resamples=FEW_RESAMPLES) for answers in (first, second))
+    moved = bootstrap(gap, first, second, truth, resamples=FEW_RESAMPLES)
+    return Pair(label, ours, theirs, moved, p=None, by_row=True)
+
+
+def separate(label: str, first: Figure, second: Figure, better: int = 1, share: bool = True) -> Pair:
+    """Two figures without the answers to each row: the interval is too wide rather than too narrow."""
+    found = difference([second], [first])
+    return Pair(label, first, second, found.figure, found.p, by_row=False, better=better, share=share)
+
+
+def adjusted(pairs: Sequence[Pair]) -> list[Pair]:
+    """The same with p adjusted for their number (Holm)."""
+    known = holm({place: pair.p for place, pair in enumerate(pairs) if pair.p is not None})
+    return [replace(pair, p=known.get(place)) for place, pair in enumerate(pairs)]

@@ -1,0 +1,48 @@
+"""`uegr compare`: what reaches the terminal (tests/runs/test_compare.py has what is measured)."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from uegr.cli.compare import sentence
+from uegr.statistics import Figure
+from uegr.statistics.pairs import paired_shares, separate
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def same(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the finished run."""
+    return Path(shutil.copytree(finished, tmp_path_factory.mktemp("copy") / "same"))
+
+
+def test_a_run_and_its_copy_do_not_differ(uegr: Command, finished: Path, same: Path) -> None:
+    code, out, error = uegr("compare", finished, same)
+    assert code == 0, error
+    assert "24 rows, the same for both" in out
+    assert out.splitlines()[-1] == "no difference shown. Two runs only: another seed may give another result."
+    assert "3 forward and 3 backward passes" in out
+
+
+def test_json_has_every_measure(uegr: Command, finished: Path, same: Path) -> None:
+    code, out, _ = uegr("compare", finished, same, "--json")
+    found = json.loads(out)
+    accuracy = next(one for one in found["measures"] if one["measure"] == "accuracy")
+    assert code == 0
+    assert (accuracy["difference"]["value"], accuracy["p"], accuracy["better"]) == (0.0, 1.0, None)
+
+
+def test_flags_of_files_need_a_data_set(uegr: Command, finished: Path, same: Path) -> None:
+    code, _, error = uegr("compare", finished, same, "--delimiter", ";")
+    assert (code, error) == (2, "--delimiter are for the files of --dataset; add it, or leave them out")
+
+
+def test_the_sentence_names_what_is_shown() -> None:
+    better = paired_shares("accuracy", [False] * 20 + [True] * 5, [True] * 25)
+    worse = separate("calibration error", Figure(0.1, 0.09, 0.11, 900), Figure(0.3, 0.29, 0.31, 900), better=-1)
+    found = sentence([better, worse], "runs/a", "runs/b")
+    assert found.startswith("runs/a is better: calibration error; runs/b is better: accuracy.")

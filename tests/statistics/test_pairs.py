@@ -1,0 +1,43 @@
+"""Two models on the same rows."""
+
+import numpy as np
+
+from uegr.statistics import Figure, mcnemar
+from uegr.statistics.pairs import Pair, adjusted, paired_metric, paired_shares, separate
+
+
+def test_the_interval_over_the_same_rows_is_narrower_than_that_of_two_figures() -> None:
+    draw = np.random.default_rng(0)
+    first = draw.random(400) < 0.7
+    second = first.copy()
+    second[np.flatnonzero(~first)[:12]] = True
+    pair = paired_shares("accuracy", first, second)
+    apart = separate("accuracy", pair.first, pair.second)
+    assert pair.p == mcnemar(second, first).p < 0.001
+    assert (pair.favours, apart.favours) == (1, 0)
+    assert pair.difference.high - pair.difference.low < (apart.difference.high - apart.difference.low) / 3
+    assert paired_shares("accuracy", second, first).favours == -1
+
+
+def test_a_metric_is_resampled_with_the_same_rows_for_both() -> None:
+    draw = np.random.default_rng(1)
+    truth = draw.normal(size=100)
+    noisy = truth + draw.normal(size=100)
+    pair = paired_metric(
+        "error", lambda found, labels: float(np.mean((found - labels) ** 2)), noisy, noisy - 0.0, truth
+    )
+    assert pair.difference == Figure(0.0, 0.0, 0.0, 100)
+    assert pair.favours == 0
+    assert pair.first.low < pair.first.value < pair.first.high
+
+
+def test_less_may_be_better_and_neither_is_never_shown() -> None:
+    low, high = Figure(0.1, 0.09, 0.11, 100), Figure(0.3, 0.29, 0.31, 100)
+    assert [separate("x", low, high, better).favours for better in (1, -1, 0)] == [1, -1, 0]
+
+
+def test_many_measures_need_a_smaller_p() -> None:
+    pair = Pair("x", *[Figure(0.5, 0.4, 0.6, 10)] * 2, Figure(0.1, 0.01, 0.2, 10), 0.03, by_row=True)
+    assert [one.p for one in adjusted([pair, pair])] == [0.06, 0.06]
+    assert [one.favours for one in adjusted([pair])] == [1]
+    assert [one.favours for one in adjusted([pair, pair])] == [0, 0]
