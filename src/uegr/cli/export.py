@@ -1,4 +1,4 @@
-"""`uegr export`: the model of a finished run in another format."""
+"""`uegr export`: the model of a finished run in another format, or on the model hub."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,14 +13,43 @@ from uegr.terminal import echo
 def export(
     run: Run,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write one ONNX file, checked against the model.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: RUN/model.onnx.")] = None,
+    hub: Annotated[
+        str | None,
+        typer.Option(
+            help="Upload to this repository of the model hub, such as me/my-model; with --output, only write it."
+        ),
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="Make a new repository public; default: private.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The ONNX file (default: RUN/model.onnx), or the folder for --hub."),
+    ] = None,
     calibrate: Calibrate = False,
     trust_remote_code: TrustCode = False,
 ) -> None:
-    """Write the model of a finished run in another format."""
-    if not onnx:
-        raise InputError("expected a format to export to, got none; use --onnx (the run's folder has safetensors)")
+    """Write the model of a finished run in another format, or upload it to the model hub."""
+    if onnx == (hub is not None):
+        raise InputError("expected --onnx or --hub, got both or neither (the run's folder has safetensors)")
+    if hub is not None:
+        if calibrate or trust_remote_code:
+            raise InputError("--calibrate and --trust-remote-code are for --onnx; leave them out")
+        export_to_hub(run, hub, output, public)
+        return
+
     from uegr.runs.export import export_onnx
 
+    if public:
+        raise InputError("--public is for --hub; leave it out")
     made = export_onnx(run, output, calibrate=calibrate, trust_remote_code=trust_remote_code)
     echo(f"{made.path}  (probabilities differ by at most {made.difference:.1e} on {made.texts} texts)")
+
+
+def export_to_hub(run: Path, name: str, output: Path | None, public: bool) -> None:
+    """Upload, or write into a folder what would be uploaded."""
+    from uegr.runs.hub import upload, write_hub_folder
+
+    if output is None:
+        echo(upload(run, name, private=not public))
+        return
+    for file in write_hub_folder(run, name, output):
+        echo(str(output / file))

@@ -102,6 +102,12 @@ class RobustTrainer(Trainer):
         self.make_ready()
         return super().train(*args, **kwargs)
 
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """As in transformers, for `push_to_hub`, with this package and the method among the tags."""
+        tags = kwargs.get("tags") or []
+        kwargs["tags"] = [*([tags] if isinstance(tags, str) else tags), "uegr", self.method.name]
+        super().create_model_card(*args, **kwargs)
+
     def make_ready(self) -> None:
         """Surgery and preparation, once, before optimizer and processes exist and before a checkpoint is loaded."""
         if self.prepared:
