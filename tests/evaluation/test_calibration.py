@@ -28,6 +28,19 @@ def test_ece_by_hand():
     assert found.low <= found.value <= found.high
 
 
+def test_the_interval_of_ece_is_around_it_and_not_above_it():
+    """Resampled rows repeat, so their ECE is larger: its quantiles left ECE on the edge of its interval."""
+    places = []
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        confidence = generator.uniform(0.5, 1, 200)
+        labels = generator.uniform(size=200) < confidence  # perfectly calibrated
+        found = expected_calibration_error(of_confidence(confidence), labels.astype(int), seed=seed)
+        places.append((found.value - found.low) / (found.high - found.low))
+    assert 0.3 < np.mean(places) < 0.7
+    assert min(places) > 0.1
+
+
 def test_rows_of_one_bin_cancel_and_rows_of_two_do_not():
     assert expected_calibration_error(of_confidence([0.75] * 4), [1, 1, 1, 0]).value == pytest.approx(0)
     assert expected_calibration_error(of_confidence([0.99, 0.55]), [0, 1], bins=1).value == pytest.approx(0.27)

@@ -6,6 +6,7 @@ A temperature T divides the logits, p_c^(1/T) / sum: it changes confidences and 
 negative log-likelihood. It grows with the logits: c times the logits have c times the temperature.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,11 @@ def gap(place: np.ndarray, confidence: np.ndarray, right: np.ndarray) -> float:
 def calibration_error(confidence: np.ndarray, right: np.ndarray, *, bins: int = BINS, seed: int = 0) -> Figure:
     """ECE with the bootstrap's interval, of confidences (rows,) and whether each row is right.
 
-    It is not quite 0 on few rows even for a perfectly calibrated model: compare models on the same rows only.
+    It is not quite 0 on few rows even for a perfectly calibrated model: compare models on the same rows only. The
+    interval is that of its expectation on as many rows.
     """
-    return bootstrap(gap, places(confidence, bins), confidence, right, seed=seed)
+    found = bootstrap(gap, places(confidence, bins), confidence, right, seed=seed, centred=True)
+    return replace(found, low=max(0.0, found.low)) if len(confidence) else found
 
 
 def expected_calibration_error(probabilities: Any, labels: Any, *, bins: int = BINS, seed: int = 0) -> Figure:

@@ -75,12 +75,17 @@ def share_of(right: Any) -> Figure:
 
 
 def bootstrap(
-    statistic: Callable[..., float], *columns: Any, resamples: int = RESAMPLES, seed: int = 0, strata: Any = None
+    statistic: Callable[..., float],
+    *columns: Any,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    strata: Any = None,
+    centred: bool = False,
 ) -> Figure:
     """`statistic(*columns)`, whose rows are examples, with the 2.5% and 97.5% quantiles over resampled rows.
 
-    `strata` (rows,) keeps the number of rows of each stratum, for statistics that need both classes. The interval is
-    widened to include the value: a statistic such as ECE is larger on resampled rows, which repeat, than on the rows.
+    `strata` (rows,) keeps the number of rows of each stratum, for statistics that need both classes. `centred` is for a
+    statistic such as ECE, which is larger on resampled rows, since these repeat, than on the rows (see `interval`).
 
     >>> figure = bootstrap(np.mean, [0.0, 1.0, 2.0, 3.0], seed=1)
     >>> figure.value, figure.n, figure.low <= 1.5 <= figure.high
@@ -96,13 +101,21 @@ def bootstrap(
     for _ in range(resamples):
         rows = np.concatenate([generator.choice(group, len(group)) for group in groups])
         values.append(float(statistic(*(array[rows] for array in arrays))))
-    return interval(float(statistic(*arrays)), values, n)
+    return interval(float(statistic(*arrays)), values, n, centred)
 
 
-def interval(value: float, resampled: Any, n: int) -> Figure:
-    """A value with the 2.5% and 97.5% quantiles of its resampled values."""
-    low, high = np.quantile(resampled, [0.025, 0.975])
-    return Figure(value, min(float(low), value), max(float(high), value), n)
+def interval(value: float, resampled: Any, n: int, centred: bool = False) -> Figure:
+    """A value with the 2.5% and 97.5% quantiles of its resampled values, widened to include it.
+
+    `centred` first moves the resampled values so that their mean is the value: of a biased statistic they show the
+    spread, but around another centre. The interval is then that of the statistic's expectation on as many rows.
+
+    >>> interval(1.0, [2.0, 3.0, 4.0], 9), interval(1.0, [2.0, 3.0, 4.0], 9, centred=True)
+    (Figure(value=1.0, low=1.0, high=3.95, n=9), Figure(value=1.0, low=0.05, high=1.95, n=9))
+    """
+    low, high = (float(end) for end in np.quantile(resampled, [0.025, 0.975]))
+    bias = float(np.mean(resampled)) - value if centred else 0.0
+    return Figure(value, min(low - bias, value), max(high - bias, value), n)
 
 
 def groups_of(strata: NDArray[Any]) -> list[NDArray[np.intp]]:
