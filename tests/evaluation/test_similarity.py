@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.evaluation.subjects import some_texts, subject
+from tests.evaluation.subjects import some_rows, some_texts, subject
 from uegr.errors import InputError
-from uegr.evaluation import layer_similarity, linear_cka, weight_distance
-from uegr.evaluation.similarity import Comparison, unbiased, without_diagonal
+from uegr.evaluation import layer_similarity, linear_cka, perturbed_similarity, weight_distance
+from uegr.evaluation.similarity import Comparison, jackknife, unbiased, without_diagonal
 
 
 def literal_cka(x, y):
@@ -83,6 +83,23 @@ def test_the_interval_is_as_wide_as_the_scatter_of_fresh_samples():
     assert figures[0].n == 640
 
 
+def test_an_interval_that_is_not_known_is_not_the_whole_range():
+    x, y = drawn(rows=20)
+    alone = streamed(x, y, 20).figure()
+    assert 0 < alone.value < 1
+    assert not alone.bounded
+    constant = streamed(np.ones((20, 3)), y, 5).figure()
+    assert np.isnan([constant.value, constant.low, constant.high]).all()
+
+
+def test_a_resample_without_a_value_is_left_out():
+    """Only the second of two batches varies: without it nothing is left to compare, and one value has no spread."""
+    x, y = drawn(rows=16)
+    assert not streamed(np.concatenate([np.ones((8, 12)), x[8:]]), y, 8).figure().bounded
+    parts = np.array([[9.0, 5.0, 2.0], [-1.0, 0.5, 1.0], [-1.0, 0.4, 1.0]])  # without the first, XX is negative
+    assert jackknife(parts) == pytest.approx(0.05 / np.sqrt(8 * 3))
+
+
 def test_memory_does_not_grow_with_the_rows():
     comparison = Comparison()
     held = []
@@ -96,11 +113,7 @@ def test_memory_does_not_grow_with_the_rows():
 @pytest.mark.parametrize("family", ["bert", "xlnet", "texthan"])
 def test_layers_equal_the_literal_reference_on_single_texts(family, pooling):
     model, tokenizer = subject(family, dtype=torch.float64)
-    other = copy.deepcopy(model)
-    with torch.no_grad():
-        for weight in other.parameters():
-            weight.add_(0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
-    texts = some_texts(20)
+    other, texts = moved_away(model), some_texts(20)
 
     def states(net):
         encoded = [tokenizer([text], return_tensors="pt") for text in texts]
@@ -116,6 +129,43 @@ def test_layers_equal_the_literal_reference_on_single_texts(family, pooling):
     expected = [literal_cka(x, y) for x, y in pairs]
     assert [figure.value for figure in found] == pytest.approx(expected, rel=1e-8)
     assert min(expected) < 0.999
+
+
+def moved_away(model, by=0.1):
+    """A copy with other weights."""
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        for weight in other.parameters():
+            weight.add_(by * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+    return other
+
+
+def literal_states(models, tokenizer, row, epsilon):
+    """Mean states of each layer of both models at the embedded text plus FGM's move against the first."""
+    batch = tokenizer([row["text"]], return_tensors="pt")
+    words = [model.get_input_embeddings()(batch["input_ids"]).detach() for model in models]
+    words[0].requires_grad_()
+    logits = models[0](inputs_embeds=words[0], attention_mask=batch["attention_mask"]).logits
+    (gradient,) = torch.autograd.grad(torch.nn.functional.cross_entropy(logits, torch.tensor([row["label"]])), words[0])
+    delta = epsilon * gradient / gradient.norm()
+    found = [
+        model(inputs_embeds=one + delta, attention_mask=batch["attention_mask"], output_hidden_states=True)
+        for model, one in zip(models, words, strict=True)
+    ]
+    return [[layer.mean(1).detach() for layer in one.hidden_states] for one in found]
+
+
+def test_under_perturbation_both_models_see_the_same_moved_input():
+    model, tokenizer = subject(dtype=torch.float64)
+    other, rows = moved_away(model), some_rows(14)
+    found = perturbed_similarity(model, other, tokenizer, rows, epsilons=(0.0, 0.5), batch_size=5)
+    clean = layer_similarity(model, other, tokenizer, [row["text"] for row in rows], batch_size=5)
+    assert [figure.value for figure in found[0.0]] == pytest.approx([figure.value for figure in clean])
+    both = [literal_states((model.eval(), other.eval()), tokenizer, row, 0.5) for row in rows]
+    for layer, figure in enumerate(found[0.5]):
+        x, y = (torch.cat([row[side][layer] for row in both]).numpy() for side in (0, 1))
+        assert figure.value == pytest.approx(literal_cka(x, y), rel=1e-6)
+    assert found[0.5][-1].value != pytest.approx(found[0.0][-1].value, rel=1e-3)
 
 
 def test_a_model_is_like_itself():

@@ -94,6 +94,22 @@ def test_a_layer_without_a_similarity_is_skipped():
     assert list(drift.layers(groups_of(run)[0])) == [1, 2, 3, 4, 5, 6]
 
 
+def test_drift_is_drawn_as_its_mean_over_epochs_at_each_strength():
+    runs = []
+    for seed, late in ((0, 0.2), (1, 0.4)):
+        run = result("imdb", "vanilla", seed)
+        logged = {0.0: [[1.0, 0.9], [1.0, 0.7]], 0.5: [[None, 0.6], [0.8, late]]}
+        runs.append(run.model_copy(update={"training": run.training.model_copy(update={"drift": logged})}))
+    groups = groups_of(*runs, result("imdb", "uegr", 0))  # which has logged nothing
+    section = drift.over_epochs(groups, looks(groups))
+    assert [panel.title for panel in section.panels] == ["imdb · minilm: clean", "imdb · minilm: delta 0.5"]
+    clean, strong = (panel.traces for panel in section.panels)
+    assert [trace["y"] for trace in clean] == [pytest.approx([1.0, 0.8])]
+    assert [trace["y"] for trace in strong] == [pytest.approx([0.8, 0.45])]  # 0.4 and 0.5
+    assert "mean over the epochs" in section.caption
+    assert drift.over_epochs(groups[1:], looks(groups)) is None
+
+
 def test_two_runs_that_differ_in_several_settings_are_no_study():
     """A "training size" line was drawn through two ad-hoc runs with other epochs, too."""
     runs = [result("imdb", "uegr", 0, train_size=size, epochs=epochs) for size, epochs in ((100, 1.0), (500, 3.0))]

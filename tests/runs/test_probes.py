@@ -157,12 +157,16 @@ def drifts(place: Path) -> list[dict[str, float]]:
 def test_the_drift_of_every_layer_is_logged_after_each_epoch(home: Path, tmp_path: Path) -> None:
     train(configured(home, select="last", log_drift=True), tmp_path / "run", quiet=True)
     found = drifts(tmp_path / "run")
-    assert [list(one) for one in found] == [["cka_0", "cka_1"]] * 3
+    strengths = ("", "_at_0.01", "_at_0.25", "_at_0.5")
+    assert [list(one) for one in found] == [[f"cka_{layer}{at}" for at in strengths for layer in (0, 1)]] * 3
     run = open_run(tmp_path / "run")
     texts = texts_of(run.task().data().splits["validation"])
     layers = layer_similarity(run.model, run.task().pretrained(), run.tokenizer, texts)
-    assert list(found[-1].values()) == pytest.approx([layer.value for layer in layers])
+    assert list(found[-1].values())[:2] == pytest.approx([layer.value for layer in layers])
     assert found[-1]["cka_1"] < found[0]["cka_1"] < 1
+    kept = run.result.training.drift
+    assert list(kept) == [0.0, 0.01, 0.25, 0.5]
+    assert kept[0.5] == [[one["cka_0_at_0.5"], one["cka_1_at_0.5"]] for one in found]
 
 
 def test_logging_the_drift_does_not_change_the_training(home: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
 from uegr.evaluation.sets import Other, Sets
-from uegr.evaluation.similarity import layer_similarity, linear_cka, weight_distance
+from uegr.evaluation.similarity import layer_similarity, linear_cka, perturbed_similarity, weight_distance
 from uegr.evaluation.suite import evaluate, perspectives
 from uegr.models.texts import probabilities
 from uegr.statistics.improvement import relative_improvement
@@ -42,6 +42,7 @@ __all__ = [
     "paired",
     "perspectives",
     "perturbation_curve",
+    "perturbed_similarity",
     "probabilities",
     "relative_improvement",
     "reliability",

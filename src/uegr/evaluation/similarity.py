@@ -7,7 +7,11 @@ Linear CKA of each layer (Kornblith et al. 2019; UEGR fig. 2a), with the columns
 X and Y are one layer's states of the same texts in the two models, averaged over a text's tokens (`pooling="mean"`), or
 those of its first token (`"first"`), or one row per token (`"tokens"`); the papers do not say which. The products are
 summed batch by batch in float64, so that memory does not grow with the texts. The interval is a jackknife over batches
-of unbiased estimates (Song et al. 2012; Nguyen et al. 2021), which need little memory: three numbers per batch.
+of unbiased estimates (Song et al. 2012; Nguyen et al. 2021), which need little memory: three numbers per batch. Where
+fewer than two of its values are defined, as with a single batch, the interval is not known.
+
+"Under perturbation" (UEGR fig. 2a has three strengths) is our reading: both models see the same moved input, one step
+of FGM against the fine-tuned model.
 
 Weight distance (RIFT fig. 2): ||w - w_0||_2 / ||w_0||_2 over all weights of the encoder together.
 """
@@ -18,11 +22,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from uegr.errors import InputError
-from uegr.models.texts import Progress, Text, batches, evaluating
-from uegr.pieces.embedding import Batch, token_mask, unwrapped
+from uegr.evaluation.perturbation import ascent, checked_labels
+from uegr.models.texts import Progress, Rows, Text, batches, evaluating, texts_of
+from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
+from uegr.pieces.perturbation import unit, zero_start
 from uegr.statistics.intervals import NORMAL_95, Figure
 
 Pooling = Literal["mean", "first", "tokens"]
@@ -66,9 +73,11 @@ class Comparison:
         return xy**2 / (xx * yy) if all(varies) else math.nan
 
     def figure(self) -> Figure:
-        """CKA with its interval; with one batch the interval is unknown: 0 to 1."""
+        """CKA with its interval, whose ends are NaN where they are not known."""
         value = self.value()
-        half = NORMAL_95 * jackknife(np.array(self.parts)) if len(self.parts) > 1 else 1.0
+        half = NORMAL_95 * jackknife(np.array(self.parts).reshape(-1, 3))
+        if not math.isfinite(value + half):
+            return Figure(value, math.nan, math.nan, self.rows)
         return Figure(value, max(0.0, value - half), min(1.0, value + half), self.rows)
 
 
@@ -84,11 +93,18 @@ def unbiased(k: Tensor, l: Tensor) -> float:  # noqa: E741
 
 
 def jackknife(parts: np.ndarray) -> float:
-    """The standard error of XY / sqrt(XX YY) from the sums over batches of (XX, XY, YY), (batches, 3)."""
+    """The standard error of XY / sqrt(XX YY) from the sums over batches of (XX, XY, YY), (batches, 3).
+
+    A value without one of the batches whose XX or YY is not positive is undefined and does not count.
+
+    >>> jackknife(np.array([[1.0, 0.5, 1.0], [1.0, 0.5, 1.0]])), jackknife(np.ones((1, 3)))
+    (0.0, nan)
+    """
     xx, xy, yy = (parts.sum(0) - parts).T  # each with one batch left out
-    ratios = xy / np.sqrt(np.maximum(xx * yy, np.finfo(float).tiny))
-    n = len(parts)
-    return float(np.sqrt((n - 1) / n * ((ratios - ratios.mean()) ** 2).sum()))
+    defined = (xx > 0) & (yy > 0)
+    ratios = xy[defined] / np.sqrt(xx[defined] * yy[defined])
+    n = len(ratios)
+    return float(np.sqrt((n - 1) / n * ((ratios - ratios.mean()) ** 2).sum())) if n > 1 else math.nan
 
 
 def linear_cka(x: Any, y: Any) -> float:
@@ -118,8 +134,7 @@ def layer_similarity(
     """CKA of each layer between two models of one architecture, the embeddings first."""
     if pooling not in ("mean", "first", "tokens"):
         raise InputError(f"expected pooling mean, first or tokens, got {pooling!r}")
-    order = np.random.default_rng(seed).permutation(len(texts))  # the jackknife needs similar batches
-    shuffled = [texts[row] for row in order]
+    shuffled = [texts[row] for row in order_of(len(texts), seed)]
     layers: list[Comparison] = []
     with evaluating(model), evaluating(reference), torch.inference_mode():
         for _, batch in batches(
@@ -131,13 +146,51 @@ def layer_similarity(
             sort=False,
             progress=progress,
         ):
-            ours, theirs = states(model, batch, pooling), states(reference, batch, pooling)
-            layers = layers or [Comparison() for _ in ours]
-            if len(ours) != len(theirs):
-                raise InputError(f"expected two models with equally many layers, got {len(ours)} and {len(theirs)}")
-            for layer, x, y in zip(layers, ours, theirs, strict=True):
-                layer.add(x, y)
+            add(layers, states(model, batch, pooling), states(reference, batch, pooling))
     return [layer.figure() for layer in layers]
+
+
+def perturbed_similarity(
+    model: nn.Module,
+    reference: nn.Module,
+    tokenizer: Any,
+    rows: Rows,
+    *,
+    epsilons: Sequence[float],
+    batch_size: int = 32,
+    max_length: int | None = None,
+    seed: int = 0,
+) -> dict[float, list[Figure]]:
+    """CKA of each layer of two classifiers that see the same input, moved by each epsilon along the model's gradient.
+
+    The move is FGM's (evaluation/perturbation.py), from the loss of each row's own label; epsilon 0 is no move.
+    """
+    order, texts, labels = order_of(len(rows), seed), texts_of(rows), checked_labels(model, rows)
+    found: dict[float, list[Comparison]] = {epsilon: [] for epsilon in epsilons}
+    sizes: dict[str, Any] = {"batch_size": batch_size, "max_length": max_length, "sort": False}
+    with evaluating(model), evaluating(reference):
+        for places, batch in batches(model, tokenizer, [texts[row] for row in order], **sizes):
+            some = labels[order[places]].to(batch["input_ids"].device)
+            direction = unit(ascent(model, batch, some, zero_start(model, batch))[1], batch, "example")
+            for epsilon, layers in found.items():
+                delta = epsilon * direction
+                with torch.no_grad(), perturbed(model, delta, batch), perturbed(reference, delta, batch):
+                    add(layers, states(model, batch, "mean"), states(reference, batch, "mean"))
+    return {epsilon: [layer.figure() for layer in layers] for epsilon, layers in found.items()}
+
+
+def order_of(rows: int, seed: int) -> NDArray[np.int64]:
+    """The rows in a random order: the jackknife needs similar batches."""
+    return np.random.default_rng(seed).permutation(rows)
+
+
+def add(layers: list[Comparison], ours: Sequence[Tensor], theirs: Sequence[Tensor]) -> None:
+    """Add the states of a batch to the comparison of each layer; the first batch says how many layers there are."""
+    if len(ours) != len(theirs):
+        raise InputError(f"expected two models with equally many layers, got {len(ours)} and {len(theirs)}")
+    layers += [] if layers else [Comparison() for _ in ours]
+    for layer, x, y in zip(layers, ours, theirs, strict=True):
+        layer.add(x, y)
 
 
 def states(model: nn.Module, batch: Batch, pooling: Pooling) -> list[Tensor]:

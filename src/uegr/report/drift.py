@@ -1,13 +1,14 @@
 """What training did to the layers, and what the gains cost, as drawings."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from uegr.report.cells import Cell, over_seeds
 from uegr.report.columns import titles
 from uegr.report.cost import Cost, cost_of
-from uegr.report.figures import Entry, Quantity
-from uegr.report.groups import Block, Group, heading, robustness
+from uegr.report.figures import Entry, Quantity, bare
+from uegr.report.groups import Block, Group, by_block, heading, robustness
 from uegr.report.plots import (
     SYMBOLS,
     Panel,
@@ -22,6 +23,7 @@ from uegr.report.plots import (
     trace,
     with_data,
 )
+from uegr.report.reading import TaskRun
 from uegr.report.tables import distinct, gain
 
 GLYPHS = "●■◆▲✚★▼✖"  # as plotly's symbols in SYMBOLS
@@ -40,6 +42,50 @@ def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section |
     caption = "Linear CKA of each layer's states with those of the pretrained model on the same rows: 1 is unchanged "
     caption += "up to rotation and scale. {whiskers} {settings}"
     return section("cka", "Drift from pretraining, layer by layer", caption, groups, draw)
+
+
+def over_epochs(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
+    """CKA of each layer with the model before training, mean over epochs, at each strength of the perturbation."""
+    strengths = sorted({strength for group in groups for run in group.runs for strength in logged(run)})
+    panels = [
+        panel
+        for some in by_block(groups).values()
+        for strength in strengths
+        if (panel := epochs_panel(some, looks, strength)) is not None
+    ]
+    caption = "Linear CKA of each layer's states with those of the model before training, mean over the epochs, on "
+    caption += "validation rows; both models see the same input, moved by delta along the gradient of the trained one. "
+    caption += "{whiskers}"
+    return finished("cka-epochs", "Drift from pretraining, mean over epochs", caption, panels)
+
+
+def epochs_panel(groups: list[Group], looks: Mapping[str, Style], strength: float) -> Panel | None:
+    """One strength on one data set and model."""
+    found = with_data(groups, lambda group: mean_layers(group, strength))
+    traces = [layer_trace(group, looks[group.method], cells) for group, cells in found]
+    layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA with pretrained")}
+    title = f"{heading(groups[0].block)}: " + (f"delta {strength:g}" if strength else "clean")
+    return Panel(title, traces, layout, groups=[group for group, _ in found]) if found else None
+
+
+def logged(run: TaskRun) -> Mapping[float, Sequence[Sequence[float | None]]]:
+    """What a run has logged: strength -> epochs -> layers."""
+    return run.run.result.training.drift
+
+
+def mean_layers(group: Group, strength: float) -> dict[int, Cell]:
+    """The mean over epochs of the similarity of each layer, over seeds; where it is undefined, nothing."""
+    return over_seeds([(run.seed, mean_of_epochs(logged(run).get(strength, ()))) for run in group.runs])
+
+
+def mean_of_epochs(epochs: Sequence[Sequence[float | None]]) -> dict[int, Entry]:
+    """Each layer's mean over the epochs in which it is defined."""
+    found: dict[int, list[float]] = {}
+    for epoch in epochs:
+        for layer, value in enumerate(epoch):
+            if value is not None:
+                found.setdefault(layer, []).append(value)
+    return {layer: Entry(CKA, bare(fmean(values), 0)) for layer, values in sorted(found.items())}
 
 
 def layers(group: Group) -> dict[int, Cell]:

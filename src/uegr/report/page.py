@@ -86,6 +86,7 @@ def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[
         sweeps.training_size(groups, looks),
         curves.reliability(groups, looks),
         drift.similarity(groups, looks),
+        drift.over_epochs(groups, looks),
         drift.cost(groups, looks),
     ]
     return [section for section in found if section is not None]

@@ -7,12 +7,15 @@ validation rows with every label in proportion. `eval_robust` is the mean accura
 forward passes and 1 backward pass of those rows.
 
 `training.log_drift: true` logs `cka_0`, `cka_1`, ...: linear CKA of each layer, the embeddings first, with the model
-before training on the same rows (UEGR figure 2a; evaluation/similarity.py). That is 2 forward passes of them, and a
-copy of the model in memory. Neither changes the training or depends on where it was resumed.
+before training on the same rows, and `cka_0_at_0.25`, ... when both models see these rows moved by the three strengths
+(UEGR figure 2a; evaluation/similarity.py). That is 9 forward passes and 1 backward pass of them, 2 forward passes for a
+regression, which is measured without perturbation, and a copy of the model in memory. The result has all epochs.
+Neither changes the training or depends on where it was resumed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from itertools import count, takewhile
 from statistics import fmean
 from typing import Any
 
@@ -20,12 +23,13 @@ from transformers import TrainerCallback
 
 from uegr.data.matching import pooled
 from uegr.errors import InputError
-from uegr.evaluation import layer_similarity, perturbation_curve
+from uegr.evaluation import layer_similarity, perturbation_curve, perturbed_similarity
 from uegr.models import cards
 from uegr.models.multitask import answering
 from uegr.models.texts import texts_of
 from uegr.pieces.embedding import unwrapped
 from uegr.runs.prepare import Prepared
+from uegr.statistics import finite
 
 ROWS = 200  # validation rows of each task
 STRENGTHS = (0.01, 0.25, 0.5)  # UEGR, figure 2b
@@ -96,16 +100,43 @@ def robust(prepared: Prepared) -> Measure:
 
 
 def drift(prepared: Prepared) -> Measure:
-    """CKA of each layer with the model as it is now."""
+    """CKA of each layer with the model as it is now, at every strength."""
     (task,) = prepared.sets  # a model of several tasks is refused
-    texts, before = texts_of(validation_rows(prepared, task)), deepcopy(prepared.loaded.model)
+    rows, before = validation_rows(prepared, task), deepcopy(prepared.loaded.model)
+    regression, length = prepared.sets[task].kind == "regression", prepared.max_length
 
     def measure(model: Any) -> dict[str, float]:
-        tokenizer, length = prepared.loaded.tokenizer, prepared.max_length
-        layers = layer_similarity(model, before.to(model.device), tokenizer, texts, max_length=length)
-        return {f"cka_{number}": layer.value for number, layer in enumerate(layers)}
+        both = (model, before.to(model.device), prepared.loaded.tokenizer)
+        if regression:
+            found = {0.0: layer_similarity(*both, texts_of(rows), max_length=length)}
+        else:
+            found = perturbed_similarity(*both, rows, epsilons=(0.0, *STRENGTHS), max_length=length)
+        return {logged_as(place, e): layer.value for e, layers in found.items() for place, layer in enumerate(layers)}
 
     return measure
+
+
+def logged_as(layer: int, epsilon: float) -> str:
+    """
+    >>> logged_as(3, 0.0), logged_as(3, 0.25)
+    ('cka_3', 'cka_3_at_0.25')
+    """
+    return f"cka_{layer}" + (f"_at_{epsilon:g}" if epsilon else "")
+
+
+def logged_drift(history: Sequence[Mapping[str, Any]]) -> dict[float, list[list[float | None]]]:
+    """What `drift` has logged: for each strength and epoch, CKA of each layer; None where it is undefined.
+
+    >>> logged_drift([{"loss": 1.0}, {"cka_0": 1.0, "cka_1": 0.5}, {"cka_0": 1.0, "cka_1": 0.25}])
+    {0.0: [[1.0, 0.5], [1.0, 0.25]]}
+    """
+    found: dict[float, list[list[float | None]]] = {}
+    for entry in history:
+        for epsilon in (0.0, *STRENGTHS):
+            names = takewhile(entry.__contains__, (logged_as(layer, epsilon) for layer in count()))
+            if layers := [finite(entry[name]) for name in names]:
+                found.setdefault(epsilon, []).append(layers)
+    return found
 
 
 def validation_rows(prepared: Prepared, task: str) -> Any:
