@@ -106,6 +106,11 @@ def test_of_a_pair_only_the_side_that_may_change_is_moved(name: str, side: str) 
         torch.testing.assert_close(gradient, wanted, rtol=1e-9, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
 
 
+@pytest.mark.parametrize("name", ["mixout", "adv_mixout"])
+def test_mixout_replaces_whole_neurons_by_default(name: str) -> None:
+    assert METHODS[name]().options["unit"] == "neuron"
+
+
 def test_the_default_side_is_the_second_text() -> None:
     for name in ("ascc", "rift", "adv_ptwd", "adv_mixout"):
         assert METHODS[name]().options["side"] == "second"

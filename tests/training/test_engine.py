@@ -260,29 +260,6 @@ def a_trainer(folder: Path, method: Method, **changes: Any) -> RobustTrainer:
     )
 
 
-@pytest.mark.parametrize("name", methods.METHODS)
-def test_deepspeed_is_refused_where_a_step_has_several_backwards(name: str, tmp_path: Path) -> None:
-    """accelerate's wrapper calls engine.step() after every backward, and no_sync does not stop it."""
-    trainer = a_trainer(tmp_path, methods.vanilla())
-    trainer.is_deepspeed_enabled = True
-    trainer.method = methods.METHODS[name]()
-    objective = trainer.method.objective
-    objective.check = lambda model: None  # type: ignore[method-assign]
-    if objective.yields == 1 and objective.keeps_weights and not trainer.method.gradients:
-        trainer._refuse()
-        return
-    with pytest.raises(InputError, match=r"expected .* got .*DeepSpeed.*torchrun|for DeepSpeed.* got .*torchrun"):
-        trainer._refuse()
-
-
-@pytest.mark.parametrize("name", ["fgm", "pgd", "freelb", "rat"])
-def test_deepspeed_s_refusal_names_the_number_of_backwards(name: str, tmp_path: Path) -> None:
-    trainer = a_trainer(tmp_path, methods.METHODS[name]())
-    trainer.is_deepspeed_enabled = True
-    with pytest.raises(InputError, match=rf"got [23] of {name}; start with torchrun \(DDP\), without DeepSpeed"):
-        trainer._refuse()
-
-
 def test_accumulating_what_is_not_a_mean_over_examples_is_said(tmp_path: Path) -> None:
     with pytest.warns(TrainingWarning, match="fgm: 2 micro-batches per step .* norm='matrix'"):
         a_trainer(tmp_path, methods.fgm(norm="matrix"), gradient_accumulation_steps=2)
