@@ -20,7 +20,6 @@ from uegr.statistics.intervals import Figure
 SCHEMA: Literal[1] = 1
 NAME = "result.json"
 LARGEST = 1e100  # of the numbers in a result file
-REMEDY = "train it again with this version"
 
 
 def figure_of(stored: Any) -> Any:
@@ -185,6 +184,7 @@ class Training(Part):
     max_length: int | None  # tokens, after which a text is cut; None: no limit
     resumed: bool = False
     augment: list[dict[str, int]] = []  # what each epoch was given
+    drift: dict[float, list[list[float | None]]] = {}  # perturbation -> CKA with the start, by epoch and layer
 
 
 class Machine(Part):
@@ -223,6 +223,7 @@ class Cell(Part):
     seed: int
     varied: dict[str, Any] = {}
     stands_for: dict[str, str] = {}
+    start: str | None = None  # the label of the cell that it starts from, where that differs
     seconds: float = 0.0
     measured: dict[str, dict[str, Any]] = {}  # what was asked for, with the settings that decide the figures
     complete: bool = False
@@ -254,8 +255,7 @@ class Result(Part):
 
     def with_task(self, name: str, **sections: Any) -> "Result":
         """A copy in which these sections of one task are replaced."""
-        changed = {name: self.tasks[name].model_copy(update=sections)}
-        return self.model_copy(update={"tasks": self.tasks | changed})
+        return self.model_copy(update={"tasks": self.tasks | {name: self.tasks[name].model_copy(update=sections)}})
 
     def to_json(self) -> str:
         """Readable JSON; null stands for what was not measured and for what is not a number."""
@@ -278,7 +278,7 @@ def parsed(text: str | bytes, path: Path) -> Result:
         raise InputError(f"{path} is not valid JSON: {error}") from None
     schema = stored.get("schema", "none") if isinstance(stored, dict) else "no mapping"
     if schema != SCHEMA or isinstance(schema, bool):
-        raise InputError(f"{path}: expected schema {SCHEMA}, got {schema!r:.40}; {REMEDY}")
+        raise InputError(f"{path}: expected schema {SCHEMA}, got {schema!r:.40}; train it again with this version")
     try:
         return Result.model_validate(stored)
     except ValidationError as error:

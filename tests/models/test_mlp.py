@@ -96,5 +96,5 @@ def test_models_from_scratch_refuse_both(settings: dict[str, Any], tmp_path: Pat
         model={"name": "textcnn", **settings},
         dataset={"name": str(data_folder(tmp_path / "data", train=32))},
     )
-    with pytest.raises(InputError, match=r"model.head and model.pretrained are for pretrained models"):
+    with pytest.raises(InputError, match=r"are for pretrained models, got textcnn"):
         train(config, tmp_path / "run", quiet=True)

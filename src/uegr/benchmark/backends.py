@@ -16,7 +16,7 @@ from multiprocessing import connection, get_all_start_methods, get_context, pare
 from multiprocessing.process import BaseProcess
 from typing import Any, NamedTuple
 
-from uegr.benchmark.cells import attempt, failed_since, is_complete, record_failure
+from uegr.benchmark.cells import attempt, failed_since, is_complete, record_failure, waits
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import WARNING, Work
 from uegr.errors import DataWarning, InputError, TrainingWarning
@@ -29,7 +29,7 @@ Changed = Callable[[Cell], None]
 
 
 def run_here(work: Work, cells: Sequence[Cell], changed: Changed = lambda cell: None) -> None:
-    """One cell after the other; cells that another process works on are checked again, until all have ended."""
+    """One cell after the other; cells that are busy are checked again, until all have ended."""
     waiting = list(cells)
     while waiting:
         busy = []
@@ -50,7 +50,7 @@ def run_processes(work: Work, cells: Sequence[Cell], count: int, changed: Change
     try:
         while waiting or running:
             for cell in waiting[:]:
-                if len(running) < count and not work.is_held(cell):
+                if len(running) < count and not waits(work, cell) and not work.is_held(cell):
                     waiting.remove(cell)
                     running[start(cell)] = cell
             connection.wait([process.sentinel for process in running], POLL) if running else time.sleep(POLL)
@@ -138,10 +138,17 @@ def run_on_ray(
     gpus: float = 0,
     changed: Changed = lambda cell: None,
 ) -> None:
-    """Every cell as a Ray task; the tasks of a node that dies run again elsewhere, from the last checkpoint."""
+    """Every cell as a Ray task; the tasks of a node that dies run again elsewhere, from the last checkpoint.
+
+    Ray starts a task when the one that its cell starts from has ended; the plan has that one first.
+    """
     ray = connected(address)
     task = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)(on_a_node)
-    pending = {task.remote(work, cell, os.getcwd()): cell for cell in cells}
+    tasks: dict[str, Any] = {}
+    for cell in cells:
+        after = tasks.get(cell.start.name) if cell.start else None
+        tasks[cell.name] = task.remote(work, cell, os.getcwd(), after)
+    pending = {tasks[cell.name]: cell for cell in cells}
     while pending:
         for reference in ray.wait(list(pending), num_returns=1)[0]:
             cell = pending.pop(reference)
@@ -168,8 +175,11 @@ def connected(address: str | None) -> Any:
     return ray
 
 
-def on_a_node(work: Work, cell: Cell, folder: str) -> str:
-    """The body of a task. A twin that is still alive somewhere holds the lock: wait for it, and find its result."""
+def on_a_node(work: Work, cell: Cell, folder: str, after: str | None) -> str:
+    """The body of a task, which Ray starts when `after`, another task, has ended.
+
+    A twin that is still alive somewhere holds the lock: wait for it, and find its result.
+    """
     if os.path.isdir(folder):
         os.chdir(folder)  # paths in a grid are relative to where the command was given
     warnings.filterwarnings("ignore")

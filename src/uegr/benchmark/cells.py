@@ -31,9 +31,14 @@ State = Literal["done", "failed", "busy"]
 
 
 def attempt(work: Work, cell: Cell, *, wait: bool = False) -> State:
-    """Do what the cell lacks, unless another process works on it; `wait` waits for that process first."""
+    """Do what the cell lacks, unless another process works on it; `wait` waits for that process first.
+
+    A cell that waits for the one it starts from is busy, too.
+    """
     if is_complete(work, cell):
         return "done"
+    if waits(work, cell):
+        return "busy"
     try:
         with work.lock(cell.name, wait=wait):
             if is_complete(work, cell):  # another process was faster
@@ -58,11 +63,28 @@ def guarded(work: Work, cell: Cell) -> State:
     return "done"
 
 
+def waits(work: Work, cell: Cell) -> bool:
+    """Whether the cell that this one starts from is neither trained yet nor has failed since the command started."""
+    start = work.start_folder(cell)
+    if start is None or folder.is_done(start) or folder.is_done(work.folder(cell)):
+        return False
+    return failed_in(start, work.since) is None
+
+
+def check_start(work: Work, cell: Cell) -> None:
+    """Raise, with its error, if the cell that this one starts from is not trained."""
+    start = work.start_folder(cell)
+    if start is not None and not folder.is_done(start):
+        last = failure_in(start)
+        raise InputError(f"it starts from {start.name}, which failed: {last['error'] if last else 'no result'}")
+
+
 def complete(work: Work, cell: Cell) -> None:
     """Every step that is missing."""
     started, place = time.time(), work.folder(cell)
     folder.tidy(place)
     if not folder.is_done(place):
+        check_start(work, cell)
         trained(work, cell)
     for name, spec in missing(folder.read(place), cell):
         work.note(cell, f"measure {name}")
@@ -86,6 +108,7 @@ def finished(
 def block_of(result: results.Result, cell: Cell) -> results.Cell:
     """What the grid calls the run, with what was measured so far."""
     named = {**cell.called, "varied": cell.varied, "stands_for": cell.stands_for}
+    named |= {"start": cell.start.label} if cell.start else {}
     return (result.cell or results.Cell(**named)).model_copy(update=named)
 
 
@@ -193,8 +216,13 @@ def record_failure(work: Work, cell: Cell, error: BaseException | str) -> None:
 
 def failure(work: Work, cell: Cell) -> dict[str, Any] | None:
     """The last failure of a cell."""
+    return failure_in(work.folder(cell))
+
+
+def failure_in(place: Path) -> dict[str, Any] | None:
+    """The last failure of the cell in a folder."""
     try:
-        found = json.loads((work.folder(cell) / FAILURE).read_text(encoding="utf-8"))
+        found = json.loads((place / FAILURE).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
     fits = isinstance(found, dict) and isinstance(found.get("error"), str) and isinstance(found.get("time"), float)
@@ -203,5 +231,10 @@ def failure(work: Work, cell: Cell) -> dict[str, Any] | None:
 
 def failed_since(work: Work, cell: Cell) -> bool:
     """Whether it failed since this command started: then the next command tries it."""
-    last = failure(work, cell)
-    return last is not None and last["time"] >= work.since
+    return failed_in(work.folder(cell), work.since) is not None
+
+
+def failed_in(place: Path, since: float) -> dict[str, Any] | None:
+    """The failure of the cell in a folder, if it is not older."""
+    last = failure_in(place)
+    return last if last is not None and last["time"] >= since else None

@@ -4,6 +4,7 @@ The file says the paper's setting; `scales` override it, so that the same file r
 (docs/benchmarks.md describes the format).
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -15,6 +16,7 @@ Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[str, ...] = get_args(Scale)
 Wanted = Literal["fgm", "pgd", "shift", "adversarial", "anomaly", "landscape", "drift"]
 SECTIONS = ("method", "model", "dataset", "training")
+Axis = Literal["method", "model", "dataset"]
 FIXED = {"title", "source", "printed", "scales"}  # what a scale does not change
 
 
@@ -140,6 +142,30 @@ class Measure(Strict):
         return attacks
 
 
+class Start(Strict):
+    """Cells that start from the encoder of another cell of the same seed, not from the model's own weights."""
+
+    cells: dict[Axis, tuple[str, ...]] = Field(default_factory=dict)  # by label; an axis that is not here: all of it
+    start_from: dict[Literal["method", "dataset"], str] = Field(min_length=1)  # what differs in the other cell
+
+    @field_validator("cells", mode="before")
+    @classmethod
+    def one_or_several(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {axis: (labels,) if isinstance(labels, str) else labels for axis, labels in value.items()}
+
+    def labels(self) -> Iterator[tuple[str, str]]:
+        """Every label that it names, with its axis."""
+        yield from ((axis, label) for axis, labels in self.cells.items() for label in labels)
+        yield from self.start_from.items()
+
+    def fits(self, called: Mapping[str, str]) -> bool:
+        """Whether the cell with these labels is meant; no cell starts from itself."""
+        meant = all(called[axis] in labels for axis, labels in self.cells.items())
+        return meant and any(called[axis] != label for axis, label in self.start_from.items())
+
+
 class Grid(Strict):
     """A whole grid, at one scale."""
 
@@ -152,7 +178,8 @@ class Grid(Strict):
     datasets: tuple[Entry, ...] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
     vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
-    leave_out: tuple[dict[Literal["method", "model", "dataset"], str], ...] = ()  # combinations the paper lacks
+    leave_out: tuple[dict[Axis, str], ...] = ()  # combinations the paper lacks
+    starts: tuple[Start, ...] = ()  # of those that fit a cell, the first
     baseline: str | None = None  # the method, by its label, that the others are compared with
     base: dict[Literal["method", "model"], str] = Field(default_factory=dict)  # that relative improvement starts from
     measure: Measure = Measure()
@@ -181,10 +208,13 @@ class Grid(Strict):
 
     @model_validator(mode="after")
     def labels_are_known(self) -> "Grid":
-        """What is left out, the baseline, the base, and methods whose cost another has, are entries of this grid."""
+        """Whatever is named by a label, such as the baseline or what is left out, is an entry of this grid."""
         if wrong := [entry.called for entry in (*self.models, *self.datasets) if entry.epochs_like]:
             raise ValueError(f"epochs_like is for methods, got {wrong[0]}; leave it out")
-        named = [("leave_out", pair) for combination in self.leave_out for pair in combination.items()]
+        named: list[tuple[str, tuple[str, str]]] = [
+            ("leave_out", pair) for one in self.leave_out for pair in one.items()
+        ]
+        named += [("starts", pair) for start in self.starts for pair in start.labels()]
         named += [("baseline", ("method", self.baseline))] if self.baseline else []
         named += [("base", pair) for pair in self.base.items()]
         named += [("epochs_like", ("method", entry.epochs_like)) for entry in self.methods if entry.epochs_like]

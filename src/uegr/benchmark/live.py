@@ -41,6 +41,7 @@ class Board:
         place = self.work.folder(cell)
         result = result_of(self.work, cell)
         row = {"cell": cell.name, "folder": str(place), **cell.called, "varied": cell.varied, "title": cell.title}
+        row["start"] = cell.start and {"cell": cell.start.name, "label": cell.start.label}
         row |= {"state": self.state(cell, last, result is not None), "error": None, "score": score(result)}
         row["seconds"] = result.cell.seconds if result and result.cell else None
         if row["state"] == "failed":
@@ -107,6 +108,7 @@ def table(rows: Sequence[dict[str, Any]], expected: dict[str, float] | None = No
         grid.add_column(heading, justify="right" if heading in ("seed", "time") else "left", overflow="fold")
     for row in rows:
         varied = " ".join(f"{key.partition('.')[2]}={value}" for key, value in row["varied"].items())
+        varied = f"{varied} from {row['start']['label']}".strip() if row["start"] else varied
         seconds = row["seconds"]
         guess = (expected or {}).get(row["cell"])
         clock = spoken(seconds) if seconds is not None else f"~{spoken(guess)}" if guess is not None else ""

@@ -7,7 +7,6 @@ that no method of the grid has is an error.
 
 import hashlib
 import inspect
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from uegr.benchmark.combinations import Combination, combinations, options_of, point_of, points, start_of
 from uegr.benchmark.grid import SECTIONS, Entry, Grid, Shared
 from uegr.errors import InputError, did_you_mean
 from uegr.runs.prepare import check_names, resolved
@@ -23,6 +23,14 @@ from uegr.training.config import RunConfig, described
 from uegr.training.factories import factory
 
 Settings = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Start:
+    """The cell that another one starts from."""
+
+    name: str
+    label: str  # what it is called where it differs, such as `mnli`
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class Cell:
     measure: dict[str, Any] = field(default_factory=dict)
     search: dict[str, Any] | None = None
     processes: int = 1
+    start: Start | None = None
 
     @property
     def title(self) -> str:
@@ -52,7 +61,7 @@ class Cell:
 
 
 def cells_of(grid: Grid) -> list[Cell]:
-    """Every cell once, seeds together, in the order of the file."""
+    """Every cell once, seeds together, in the order of the file; but a cell comes after the one it starts from."""
     check_options(grid)
     check_names(
         models=[entry.name for entry in grid.models],
@@ -60,33 +69,24 @@ def cells_of(grid: Grid) -> list[Cell]:
         attacks={attack.attack: attack.settings for attack in grid.measure.attacks},
     )
     cells: dict[str, Cell] = {}
-    for dataset, model, method in combinations(grid):
-        for varied in points(grid, dataset, model, method):
-            for cell in seeded(grid, dataset, model, method, varied):
+    for combination in combinations(grid):
+        for varied in points(grid, combination):
+            for cell in chain(grid, combination, varied):
                 other = cells.setdefault(cell.name, cell)
                 if other.title != cell.title:
                     raise InputError(f"{other.title} and {cell.title} are the same run; leave out one of them")
     return list(cells.values())
 
 
-def combinations(grid: Grid) -> Iterator[tuple[Entry, Entry, Entry]]:
-    """Data set, model and method, without what is left out."""
-    for dataset, model, method in itertools.product(grid.datasets, grid.models, grid.methods):
-        called = {"dataset": dataset.called, "model": model.called, "method": method.called}
-        if not any(one.items() <= called.items() for one in grid.leave_out):
-            yield dataset, model, method
-
-
-def points(grid: Grid, dataset: Entry, model: Entry, method: Entry) -> Iterator[dict[str, Any]]:
-    """The combinations of varied settings that mean something for a method; an entry's own win over the grid's."""
-    vary = grid.vary | dataset.vary | model.vary | method.vary
-    keys = [key for key in vary if not key.startswith("method.") or key[7:] in options_of(method)]
-    for values in itertools.product(*(vary[key] for key in keys)):
-        yield dict(zip(keys, values, strict=True))
-
-
-def options_of(method: Entry) -> Iterable[str]:
-    return inspect.signature(factory(method.name)).parameters
+def chain(grid: Grid, combination: Combination, varied: dict[str, Any]) -> list[Cell]:
+    """The cells of one combination, which differ by their seeds, after those that they start from."""
+    start = start_of(grid, combination)
+    if start is None:
+        return list(seeded(grid, combination, varied, {}))
+    before = chain(grid, start, point_of(grid, combination, start, varied))
+    differs = [label for axis, label in start.called.items() if label != combination.called[axis]]
+    starts = {cell.called["seed"]: Start(cell.name, " · ".join(differs)) for cell in before[-len(grid.seeds) :]}
+    return [*before, *seeded(grid, combination, varied, starts)]
 
 
 def check_options(grid: Grid) -> None:
@@ -106,26 +106,34 @@ def check_options(grid: Grid) -> None:
             raise InputError(f"no method of the grid has an option {key}; {did_you_mean(key, known)}")
 
 
-def seeded(grid: Grid, dataset: Entry, model: Entry, method: Entry, varied: dict[str, Any]) -> Iterator[Cell]:
-    """The cells of one combination, which differ by their seeds."""
+def seeded(grid: Grid, combination: Combination, varied: dict[str, Any], starts: Mapping[int, Start]) -> Iterator[Cell]:
+    """The cells of one combination, which differ by their seeds; `starts` has what each starts from."""
+    dataset, model, method = combination
     settings, search = settings_of(grid, dataset, model, method, varied), searched(grid, method)
-    entries = {"dataset": dataset, "model": model, "method": method}
-    called = {axis: entry.called for axis, entry in entries.items()}
-    spelt = checked(settings, " · ".join(called.values()))
+    if search and starts:
+        raise InputError(f"{combination.title}: expected a start or a search, got both; search what it starts from")
+    spelt = checked(settings, combination.title)
     measure = json.loads(grid.measure.model_dump_json())
     for seed in grid.seeds:
-        config = settings | {"seed": seed}
-        digits = identity(spelt | {"seed": seed}, search, grid.processes)
+        start = starts.get(seed)
+        config = begun(settings, start) | {"seed": seed}
+        digits = identity(begun(spelt, start) | {"seed": seed}, search, grid.processes)
         yield Cell(
             name=f"{RunConfig(**config).label()}-{digits}",
             config=config,
-            called=called | {"seed": seed},
+            called=combination.called | {"seed": seed},
             varied=varied,
-            stands_for={axis: entry.stands_for for axis, entry in entries.items() if entry.stands_for},
+            stands_for={axis: one.stands_for for axis, one in combination._asdict().items() if one.stands_for},
             measure=measure,
             search=search,
             processes=grid.processes,
+            start=start,
         )
+
+
+def begun(settings: dict[str, Any], start: Start | None) -> dict[str, Any]:
+    """The settings of a cell with its start, whose folder is beside its own."""
+    return settings | ({"training": settings["training"] | {"start_from": f"../{start.name}"}} if start else {})
 
 
 def checked(settings: Settings, where: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from uegr.benchmark.grid import (
     Range,
     Search,
     Shared,
+    Start,
 )
 from uegr.benchmark.printed import expanded
 from uegr.errors import InputError, did_you_mean
@@ -113,7 +114,7 @@ def fields_at(place: list[str]) -> list[str]:
     """The keys that a mapping at this place of a grid may have."""
     known: type[BaseModel] = Grid
     below: dict[str, type[BaseModel]] = {"shared": Shared, "measure": Measure, "search": Search, "attacks": AttackSpec}
-    below["calibration"] = CalibrationSpec
+    below["calibration"], below["starts"] = CalibrationSpec, Start
     below |= dict.fromkeys(("methods", "models", "datasets"), Entry) | {"space": Range}
     for part in place:
         known = below.get(part, known)

@@ -50,7 +50,10 @@ def planned(
     allow_code: bool = False,
     command: str = "",
 ) -> Benchmark:
-    """The cells of a grid, by file or by name; with `only`, those on the board have this in their name, or match it."""
+    """The cells of a grid, by file or by name; with `only`, those on the board have this in their name, or match it.
+
+    What these cells start from is on the board, too.
+    """
     file = grid_file(file)
     grid = read_grid(file, scale, allow_code=allow_code)
     cells = cells_of(grid)
@@ -58,7 +61,17 @@ def planned(
     chosen = [cell for cell in cells if only is None or cell.fits(only)]
     if not chosen:
         raise InputError(f"no cell of {file.name} fits {only!r}; --dry-run shows the names")
-    return Benchmark(grid, cells, Board(Work(root.resolve(), time.time(), command), chosen))
+    board = Board(Work(root.resolve(), time.time(), command), with_starts(chosen, cells))
+    return Benchmark(grid, cells, board)
+
+
+def with_starts(chosen: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+    """Some of the cells, and those that they start from; these are earlier in the list of all."""
+    names = {cell.name for cell in chosen}
+    for cell in reversed(cells):
+        if cell.name in names and cell.start:
+            names.add(cell.start.name)
+    return [cell for cell in cells if cell.name in names]
 
 
 def run_missing(
@@ -104,11 +117,17 @@ def write_grid(root: Path, grid: Grid, cells: Sequence[Cell]) -> None:
     write_text(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
+def listed(cell: Cell) -> dict[str, Any]:
+    """A cell in grid.yaml."""
+    start = {"start": f"cells/{cell.start.name}"} if cell.start else {}
+    return {"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied, **start}
+
+
 def described(grid: Grid, cells: Sequence[Cell]) -> dict[str, Any]:
     """The grid as plain values, with its cells and what the paper printed."""
     content: dict[str, Any] = {"title": grid.title, "source": grid.source, "scale": grid.scale}
     content |= grid.model_dump(mode="json", exclude_defaults=True) | {"printed": printed_by_name(grid)}
     content |= compared_by_name(grid)
-    content["cells"] = [{"folder": f"cells/{cell.name}", **cell.called, "varied": cell.varied} for cell in cells]
+    content["cells"] = [listed(cell) for cell in cells]
     plain: dict[str, Any] = json.loads(json.dumps(content))  # no two places share a mapping: YAML would link them
     return plain

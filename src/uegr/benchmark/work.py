@@ -28,6 +28,10 @@ class Work:
     def folder(self, cell: Cell) -> Path:
         return self.root / "cells" / cell.name
 
+    def start_folder(self, cell: Cell) -> Path | None:
+        """Where the cell is that this one starts from."""
+        return self.root / "cells" / cell.start.name if cell.start else None
+
     def lock(self, name: str, *, wait: bool) -> FileLock:
         """The lock of a cell or a search; a new one each time, so that no two threads share it."""
         path = self.root / "locks" / f"{name}.lock"

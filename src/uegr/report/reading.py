@@ -49,8 +49,9 @@ class Run:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """Every setting by its path."""
-        return dict(leaves(self.config.model_dump()))
+        """Every setting by its path; what a cell starts from by its label, which is the same for all seeds."""
+        start = {"training.start_from": self.result.cell.start} if self.result.cell and self.result.cell.start else {}
+        return dict(leaves(self.config.model_dump())) | start
 
 
 @dataclass(frozen=True, eq=False)

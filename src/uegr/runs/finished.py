@@ -23,6 +23,7 @@ from uegr.models.texts import Text, probabilities
 from uegr.runs import folder, manifest
 from uegr.runs.prepare import folded
 from uegr.runs.sets import loaded
+from uegr.runs.start import moved, start_of
 from uegr.training.config import RunConfig
 
 
@@ -85,14 +86,16 @@ class FinishedTask:
         card = models.cards().get(options.name)
         if card is not None and card.architecture is not None:
             return None
-        return models.load(
+        model = models.load(
             options.name,
             num_labels=1 if self.labels is None else len(self.labels),
             problem_type="regression" if self.labels is None else None,
             seed=self.run.config.seed,
             trust_remote_code=self.run.trust_remote_code,
             pretrained=options.pretrained,
-        ).model
+        )
+        start = start_of(self.run.config, self.run.folder)
+        return (moved(model, start, trust_remote_code=self.run.trust_remote_code) if start else model).model
 
     def heat(self) -> float:
         """The temperature that training fitted."""

@@ -12,6 +12,7 @@ from uegr import models
 from uegr.data import Data
 from uegr.errors import InputError, warn
 from uegr.models import Loaded
+from uegr.runs.start import moved
 from uegr.training.config import RunConfig
 
 MLP_HIDDEN = 256  # RIFT's release: 768-256-ReLU
@@ -83,6 +84,8 @@ class SeveralHeads(Heads):
             raise InputError(f"training.balanced is for one data set, got --model {config.model.name}; leave it out")
         if config.training.log_drift:
             raise InputError(f"training.log_drift is for one data set, got --model {config.model.name}; leave it out")
+        if config.training.start_from:
+            raise InputError(f"training.start_from is for one data set, got --model {config.model.name}; leave it out")
         if config.model.vectors:
             raise InputError(f"--vectors are for models without pretraining; {config.model.name} has an encoder")
 
@@ -169,6 +172,8 @@ def load_one(config: RunConfig, data: Data) -> Loaded:
         pretrained=options.pretrained,
         **head,
     )
+    if config.training.start_from:
+        loaded = moved(loaded, config.training.start_from, trust_remote_code=options.trust_remote_code)
     return with_adapters(config, scaled(loaded, data)) if options.lora else scaled(loaded, data)
 
 
@@ -177,8 +182,10 @@ def from_scratch(config: RunConfig, name: str, data: Data, head: dict[str, Any])
     from uegr.data.vocabulary import vocabulary
 
     options = config.model
-    if options.head != "linear" or not options.pretrained:
-        raise InputError(f"model.head and model.pretrained are for pretrained models, got {name}; leave them out")
+    if options.head != "linear" or not options.pretrained or config.training.start_from:
+        raise InputError(
+            f"model.head, model.pretrained, training.start_from are for pretrained models, got {name}; leave them out"
+        )
     if options.lora:
         raise InputError(f"--lora adapts a pretrained model, got {name}, which is trained from scratch; leave it out")
     words = vocabulary(data.splits["train"], max_length=config.training.max_length or 512)

@@ -51,8 +51,8 @@ def full(config: RunConfig) -> RunConfig:
 def resolved(config: RunConfig) -> dict[str, Any]:
     """Everything spelt out, for config.yaml; sections that are not used are left out."""
     unused: dict[str, Any] = {} if config.augment.name else {"augment": True}
-    training: dict[str, Any] = {"teachers": config.training.teachers, "log_drift": config.training.log_drift}
-    unused |= {"training": {name for name, value in training.items() if not value}}
+    rare = ("teachers", "start_from", "log_drift")
+    unused |= {"training": {name for name in rare if not getattr(config.training, name)}}
     unused |= {} if config.dataset.folds else {"dataset": {"folds", "fold"}}
     return full(config).model_dump(mode="json", exclude=unused)
 

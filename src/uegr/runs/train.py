@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr.result import Result, Training
-from uegr.runs import augment, checkpoints, folder, manifest, outcome, probes, teachers
+from uegr.runs import augment, checkpoints, folder, manifest, outcome, probes, start, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
 from uegr.runs.trainer import keeps_best, make_trainer
 from uegr.training.config import RunConfig
@@ -29,7 +29,7 @@ def train(
         folder.check(place, settings, resume)
     if folder.is_done(place):
         return folder.read(place)
-    prepared = prepare(config, development=development)
+    prepared = prepare(start.located(config, place), development=development)
     augment.check(prepared)
     probes.check(prepared)
     taught = teachers.find(prepared)
@@ -84,6 +84,7 @@ def finish(
         passes=trainer.method.objective.passes,
         max_length=prepared.max_length,
         augment=augment.counted(prepared.config, place),
+        drift=probes.logged_drift(trainer.state.log_history),
         **spent,
     )
     result = Result(

@@ -94,6 +94,7 @@ class TrainingConfig(Strict):
     log_drift: bool = False  # log CKA of each layer with the model before training, after each epoch
     report_to: Literal["none", "tensorboard"] = "none"
     teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (runs/teachers.py)
+    start_from: str | None = None  # a finished run whose encoder is trained on, as a path from this run's folder
 
 
 class AugmentConfig(Strict):
