@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tests.methods import plus_reference
 from tests.methods.reference_baselines import (
     Batch,
     Gradients,
@@ -35,24 +36,35 @@ def vanilla(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     return slopes(loss_of(logits_of(model, batch), batch["labels"]), model)
 
 
-def clean_and_move(model: nn.Module, batch: Batch, epsilon: float) -> tuple[Gradients, torch.Tensor]:
+def mean_length(model: nn.Module, ids: torch.Tensor, mask: torch.Tensor) -> float:
+    """The mean Euclidean length of the word vectors of one text."""
+    lengths = [size(model.get_input_embeddings().weight[word]) for word, real in zip(ids, mask, strict=True) if real]
+    return sum(lengths) / len(lengths)
+
+
+def clean_and_move(model: nn.Module, batch: Batch, options: Options) -> tuple[Gradients, torch.Tensor]:
     """The gradient of CE(x), and delta_i = epsilon g_i / ||g_i|| of the same pass."""
+    radii = [options["epsilon"]] * len(batch["labels"])
+    if options["epsilon_relative"]:
+        texts = zip(radii, batch["input_ids"], batch["attention_mask"], strict=True)
+        radii = [radius * mean_length(model, ids, mask) for radius, ids, mask in texts]
     start = torch.zeros(shape_of(model, batch), dtype=torch.float64, requires_grad=True)
     loss = loss_of(logits_of(model, batch, start), batch["labels"])
     (slope,) = torch.autograd.grad(loss, start, retain_graph=True)
     slope[batch["attention_mask"] == 0] = 0.0
-    return slopes(loss, model), torch.stack([epsilon * row / size(row) for row in slope])
+    delta = torch.stack([radius * row / size(row) for radius, row in zip(radii, slope, strict=True)])
+    return slopes(loss, model), delta
 
 
 def fgm(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     """CE(x) + CE(x + delta)."""
-    clean, move = clean_and_move(model, batch, options["epsilon"])
+    clean, move = clean_and_move(model, batch, options)
     return added(clean, slopes(loss_of(logits_of(model, batch, move), batch["labels"]), model))
 
 
 def rat(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     """Ni et al. 2022, eq. 9: CE(x), the mean adversarial CE, and alpha times the mean symmetric KL of the pairs."""
-    clean, move = clean_and_move(model, batch, options["epsilon"])
+    clean, move = clean_and_move(model, batch, options)
     passes, count = options["submodels"], len(batch["labels"])
     found: list[list[torch.Tensor]] = [[] for _ in range(passes)]
     start = 0
@@ -82,6 +94,12 @@ def uegr(model: nn.Module, batch: Batch, options: Options) -> Gradients:
     return selected(reference_step(model, batch, options, {}).gradients, options)
 
 
+def uegr_plus(model: nn.Module, batch: Batch, options: Options) -> Gradients:
+    """Its own forward stage, then eq. 7 to 9."""
+    found = plus_reference.reference_step(model, batch, options)["gradients"]
+    return selected(found, {"score": "rank", "keep": "salient"} | options)
+
+
 def selected(found: Gradients, options: Options) -> Gradients:
     return masked(found, keep_probabilities(found, options), Moment(), rescale=True)
 
@@ -92,4 +110,5 @@ REFERENCES: dict[str, Callable[[nn.Module, Batch, Options], Gradients]] = {
     "rat": rat,
     "rat_su": rat_su,
     "uegr": uegr,
+    "uegr_plus": uegr_plus,
 }

@@ -26,6 +26,7 @@ LIMITS: dict[str, list[tuple[dict[str, Any], float]]] = {
     "rat": [({"epsilon": 0.0}, 2)],
     "rat_su": [({"epsilon": 0.0, "alpha": 0.0, "beta": 1e12}, 2)],  # every entry but the zeros is kept
     "uegr": [({"epsilon": 0.0, "spread": 0.0, "selective_update": False}, 2)],
+    "uegr_plus": [({"epsilon": 0.0, "spread": 0.0, "selective_update": False}, 2)],
     "wcons": [({"strength": 0.0, "anneal": "constant"}, 1)],
     "child_f": [({"p": 1.0}, 1)],
     "child_d": [({"p": 1.0}, 1)],

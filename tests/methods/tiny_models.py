@@ -41,8 +41,8 @@ PER_CHECK: dict[str, dict[str, dict[str, Any]]] = {
         "adv_mixout": {"beta": 1.0},
     },
     # Adaptive dropout draws other masks when the ranks change; without dropout it refuses any spread but 0.
-    "autocast": {"uegr": {"spread": 0.0}},
-    "accumulates": {"uegr": {"spread": 0.0}},
+    "autocast": {"uegr": {"spread": 0.0}, "uegr_plus": {"spread": 0.0}},
+    "accumulates": {"uegr": {"spread": 0.0}, "uegr_plus": {"spread": 0.0}},
     # In five steps, a stage or a window should be open when the training stops and is resumed.
     "resumes": {"lpft": {"probing": 0.8}, "roast": {"refresh": 2}, "rat_su": {"refresh": 2}},
     "two_processes": {"roast": {"refresh": 1}},  # its masks begin in the second epoch

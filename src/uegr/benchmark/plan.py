@@ -180,7 +180,7 @@ def matched_epochs(
     return round(epochs * passes(theirs) / passes(settings), 6)
 
 
-def passes(settings: Settings) -> int:
+def passes(settings: Settings) -> float:
     """Forward and backward passes over a batch, per step."""
     return sum(RunConfig(**settings).make_method().objective.passes)
 

@@ -38,6 +38,7 @@ from uegr.methods.roast import roast
 from uegr.methods.sam import sam
 from uegr.methods.smart import smart
 from uegr.methods.uegr import uegr
+from uegr.methods.uegr_plus import uegr_plus
 from uegr.methods.vanilla import vanilla
 from uegr.methods.wcons import wcons
 from uegr.pieces.divergence import between, js, kl, pairwise, symmetric_kl
@@ -54,6 +55,7 @@ METHODS: dict[str, MethodFactory] = {
     "rat": rat,
     "rat_su": rat_su,
     "uegr": uegr,
+    "uegr_plus": uegr_plus,
     "pgd": pgd,
     "rdrop": rdrop,
     "freelb": freelb,

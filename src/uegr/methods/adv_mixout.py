@@ -25,7 +25,7 @@ from uegr.pieces.sides import Side
 class MixedHull(ConvexHull):
     """ASCC's passes through a mixture of trained and pretrained weights."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "drawing the mixture, and its backward"
     batchwise: str = "each micro-batch draws a mixture of its own"
 

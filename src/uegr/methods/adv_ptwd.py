@@ -32,7 +32,7 @@ UNDER_ROOT = 1e-10
 class AnchoredHull(ConvexHull):
     """ASCC's passes, and the distance to where the encoder came from."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "the distance of all weights, and its gradient"
 
     def __init__(self, strength: float, distance: Distance, **options: Any) -> None:

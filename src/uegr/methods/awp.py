@@ -31,7 +31,7 @@ from uegr.pieces.weights import moved, relative, trainable
 class WeightPerturbation(Objective):
     """A pass to move the input, one to move the weights, one to learn from."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "the norms of weights and gradients, and moved weights"
     batchwise: str = "the weights are moved along the gradient of the micro-batch, as in sam"
 

@@ -23,15 +23,16 @@ class Objective:
     """Subclass it and write `losses`; the rest is for those who need it.
 
     `yields` is how often `losses` yields, so that the engine knows which backward is the last of a step (only that one
-    talks to other processes); `passes` is how many forward and backward passes over the batch that costs, all told.
+    talks to other processes); `passes` is how many forward and backward passes over the batch that costs, all told. A
+    pass through some of the layers counts by their share.
     """
 
     yields: int = 1
-    passes: tuple[int, int] = (1, 1)
+    passes: tuple[float, float] = (1, 1)
     extra: ClassVar[str] = ""  # what it does to all weights beside the passes; step_cost.py measures it apart
     batchwise: str = ""  # why the loss is not a mean over examples, so that accumulating changes it
     needs_tokenizer: bool = False  # attacks by words: the trainer gives it a table of substitutes
-    keeps_weights: ClassVar[bool] = True  # False: moves or replaces weights, which sharded training cannot do
+    keeps_weights: bool = True  # False: moves or replaces weights, which sharded training cannot do
 
     def check(self, model: nn.Module) -> None:
         """Raise ValueError with the remedy if this model cannot work."""

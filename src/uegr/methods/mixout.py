@@ -53,7 +53,7 @@ class Mixture:
 class Mixed(Objective):
     """One clean pass of the mixture."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "drawing the mixture, and its backward"
     batchwise: str = "each micro-batch draws a mixture of its own"
 

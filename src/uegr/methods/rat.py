@@ -14,7 +14,7 @@ mean: name your source in a comparison.
 `consistency` is table 8, `kl=False` the "w/o KL" row of table 3, `rates` figure 3, `epsilons` figure 5, `submodels`
 table 4 (alpha/3 on three pairs is alpha times their mean). Deviations: the clean backward runs once (the released code
 runs it twice, 3 forward and 4 backward passes). `split` is ours (objectives/submodels.py): the pieces of the batch in
-which the K passes run, with the same gradient.
+which the K passes run, with the same gradient. `epsilon_relative` is as in `fgm`.
 """
 
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ from uegr.pieces.perturbation import Norm
 def objective(
     *,
     epsilon: float,
+    epsilon_relative: bool,
     epsilon_warmup: float,
     norm: str,
     submodels: int,
@@ -45,7 +46,7 @@ def objective(
     check_count("epsilons", epsilons, submodels)
     check_rates(rates, submodels)
     return RegularizedAdversarial(
-        Attack(epsilon, epsilon_warmup, norm),
+        Attack(epsilon, epsilon_warmup, norm, epsilon_relative),
         submodels=submodels,
         divergence=consistency,
         weight=alpha if kl else 0.0,
@@ -61,6 +62,7 @@ def objective(
 def rat(
     *,
     epsilon: float = 1.0,
+    epsilon_relative: bool = False,
     epsilon_warmup: float = 0.0,
     norm: Norm = "example",
     submodels: int = 2,

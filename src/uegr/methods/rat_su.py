@@ -25,6 +25,7 @@ from uegr.pieces.selective import Refresh, Rescale
 def rat_su(
     *,
     epsilon: float = 1.0,
+    epsilon_relative: bool = False,
     epsilon_warmup: float = 0.0,
     norm: Norm = "example",
     submodels: int = 2,
@@ -46,6 +47,7 @@ def rat_su(
     """R-AT whose gradient is updated selectively; `alpha` and `beta` are the selection's, as in `uegr`."""
     forward = objective(
         epsilon=epsilon,
+        epsilon_relative=epsilon_relative,
         epsilon_warmup=epsilon_warmup,
         norm=norm,
         submodels=submodels,

@@ -34,7 +34,7 @@ class SharpnessAware(Objective):
     """One pass to find the direction, one to learn from, at the moved weights."""
 
     passes = (2, 2)
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "the norm of the gradient, and moved weights"
     batchwise: str = "the ascent follows the gradient of the micro-batch (the paper's m-sharpness)"
 

@@ -35,7 +35,7 @@ from uegr.pieces.weights import Trailing, replaced, trainable
 class Smooth(Objective):
     """A teacher's pass, a clean one, the ascent, and one where it led."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     extra: ClassVar[str] = "the average of the past weights"
 
     def __init__(self, amounts: Mapping[str, float], steps: int, momentum: float) -> None:

@@ -23,7 +23,8 @@ and `keep` default to the reading of the text and of RoAST's code, not to the pr
 `score="fisher"` is eq. 7 without the batch approximation: the squared gradients of single examples, summed and ranked;
 it doubles the passes, and runs them example by example. `adversarial_reduction="sum"` is eq. 10, without eq. 3's 1/K;
 `norm="sign"` is FGSM's sign, not eq. 2's norm. Theorem 1 speaks of SGD: under Adam the 1/p cancels
-(`rescale="update"`). Masking raises the variance of the gradient (eq. 18). `epsilon_warmup` and `split` are ours.
+(`rescale="update"`). Masking raises the variance of the gradient (eq. 18). `epsilon_warmup`, `epsilon_relative` (in
+units of the mean length of the example's word vectors) and `split` are ours.
 """
 
 from typing import Literal
@@ -43,6 +44,7 @@ from uegr.pieces.selective import Refresh, Rescale
 def uegr(
     *,
     epsilon: float = 0.1,
+    epsilon_relative: bool = False,
     epsilon_warmup: float = 0.0,
     norm: Norm = "example",
     submodels: int = 2,
@@ -73,7 +75,7 @@ def uegr(
         rates = (float(rates),) * submodels
     check_rates(rates, submodels)
     forward = RegularizedAdversarial(
-        Attack(epsilon, epsilon_warmup, norm),
+        Attack(epsilon, epsilon_warmup, norm, epsilon_relative),
         submodels=submodels,
         divergence=divergence,
         weight=divergence_weight,

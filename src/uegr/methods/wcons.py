@@ -51,7 +51,7 @@ class WeightConsistency(Objective):
     """One clean pass, and the distance to where the encoder came from."""
 
     extra: ClassVar[str] = "the distance of all weights, and its gradient"
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
 
     def __init__(self, strength: float, anneal: Anneal, k: float, t0: float) -> None:
         if anneal not in ("sigmoid", "constant"):

@@ -107,7 +107,7 @@ def normalised(values: Tensor, lengths: Tensor) -> Tensor:
     return torch.where(usable, values / torch.where(usable, lengths, 1.0), 0.0)
 
 
-def ascend(delta: Tensor, step: float, batch: Batch, norm: Norm) -> Tensor:
+def ascend(delta: Tensor, step: float | Tensor, batch: Batch, norm: Norm) -> Tensor:
     """delta moved by `step` along its own gradient, detached: the one step of FGM when delta was zero."""
     if delta.grad is None:
         raise ValueError("expected a delta whose backward has run, got one without gradient")

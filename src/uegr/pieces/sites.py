@@ -66,7 +66,7 @@ def until_left(stack: ExitStack, handle: RemovableHandle) -> None:
 
 
 @contextmanager
-def another_forward(module: nn.Module, forward: Callable[[Tensor], Tensor]) -> Iterator[None]:
+def another_forward(module: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
     """The module's forward is another one inside; an own forward of the instance comes back, or the class's."""
     before = module.__dict__.get("forward")
     module.__dict__["forward"] = forward

@@ -8,33 +8,26 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from uegr.methods.contract import Objective, Terms, predictions, task_loss
+from uegr.methods.contract import Terms, predictions, task_loss
+from uegr.methods.objectives.substitution import Substitution
 from uegr.pieces.checks import check_amount, check_steps
 from uegr.pieces.divergence import between, kl
 from uegr.pieces.embedding import Batch, unwrapped
-from uegr.pieces.hull import Hull, Substitutes, combined, worst_point
-from uegr.pieces.sides import Side, check_side
+from uegr.pieces.hull import Hull, combined, worst_point
 
 
-class ConvexHull(Objective):
-    """A clean pass and one at the worst point of the substitutes' hull.
-
-    It needs a table of substitutes: `use_table`, or a trainer that knows the tokenizer and builds it.
-    """
+class ConvexHull(Substitution):
+    """A clean pass and one at the worst point of the substitutes' hull."""
 
     def __init__(
         self, *, beta: float, steps: int, step_size: float, sparsity: float, substitutes: str, limit: int, side: str
     ) -> None:
-        if limit < 1:
-            raise ValueError(f"expected limit >= 1 substitutes per word, got {limit}")
+        self.configure_words(substitutes, limit, side)
         self.beta, self.steps = check_amount("beta", beta), check_steps(steps)
         self.ascent = {
             "step_size": check_amount("step_size", step_size),
             "sparsity": check_amount("sparsity", sparsity),
         }
-        self.substitutes, self.limit = substitutes, limit
-        self.side: Side = check_side(side)
-        self.table: Substitutes | None = None
         self.needs_tokenizer = self.attacks
         self.passes = (steps + 3, steps + 2) if self.attacks else (1, 1)
 
@@ -43,43 +36,13 @@ class ConvexHull(Objective):
         """Is x^ needed?"""
         return self.beta > 0
 
-    def use_table(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        goes_on: Tensor | None = None,
-        open_ended: Tensor | None = None,
-        separator: int | None = None,
-    ) -> None:
-        """What may replace what, by token id, and what stands between two texts: `uegr.attacks.vocabulary.tables`."""
-        self.table = Substitutes(ids, mask, goes_on, open_ended, separator)
-
-    def known(self) -> Substitutes:
-        """The table, or how to get one."""
-        if self.table is None:
-            raise ValueError(
-                "expected a table of substitutes, got none; give the trainer a processing_class, or use:\n"
-                "    from uegr.attacks import load_surface\n"
-                "    from uegr.attacks.vocabulary import tables\n"
-                f"    method.objective.use_table(*tables(tokenizer, load_surface({self.substitutes!r}), {self.limit}))"
-            )
-        return self.table
-
-    def check(self, model: nn.Module) -> None:
-        if self.attacks and self.known().separator is None and self.side != "both":
-            raise ValueError(
-                f"expected a tokenizer that puts a separator between two texts for side={self.side!r}, got one that "
-                "does not; use side='both' if the rows are single texts, or if both texts may change"
-            )
-
     def losses(self, model: nn.Module, batch: Batch) -> Iterator[Terms]:
         yield self.terms(model, batch, *self.attacked(model, batch)) if self.attacks else self.clean(model, batch)
 
     def attacked(self, model: nn.Module, batch: Batch) -> tuple[Hull, Tensor]:
         """The hull of the batch and the weights of its worst point."""
         inner = unwrapped(model)
-        self.table = self.known().to(batch["input_ids"].device)
-        hull = self.table.hull(batch, self.side)
+        hull = self.table_on(batch["input_ids"]).hull(batch, self.side)
 
         def predict() -> Tensor:
             return predictions(inner, inner(**batch)["logits"], batch)

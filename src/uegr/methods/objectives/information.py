@@ -8,7 +8,7 @@ t is the frozen model's feature of the clean x in both.
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ from uegr.pieces.recollection import Recollection
 class InformativeHull(ConvexHull):
     """ASCC's passes, if there is an attack, and InfoNCE between two models' features."""
 
-    keeps_weights: ClassVar[bool] = False
+    keeps_weights: bool = False
     batchwise: str = "an example is contrasted with the others of its micro-batch"
 
     def __init__(self, alpha: float, conditional: bool, attack: bool, memory: Recollection, **options: Any) -> None:

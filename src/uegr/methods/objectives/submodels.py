@@ -8,7 +8,7 @@ default K, so that a batch that fits in memory for vanilla fits here too; `split
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Literal
 
 import torch
@@ -81,24 +81,31 @@ class RegularizedAdversarial(Objective):
         if self.layers is not None:
             self.layers.look(model)
         delta = zero_start(model, batch)
-        with ExitStack() as clean:
-            clean.enter_context(perturbed(model, delta, batch))
-            if self.dropout is not None and self.clean_dropout == "adaptive":
-                clean.enter_context(self.dropout.applied(model, batch, passes=1))
-            if self.dropout is not None and self.dropout.spread != 0:
-                clean.enter_context(self.dropout.learning(model, batch))
+        with perturbed(model, delta, batch), self.observed(model, batch):
             yield {"task": task_loss(model(**batch))}  # its backward also fills delta.grad and the units' gradients
-        moves = [ascend(delta, self.attack.radius(epsilon), batch, self.attack.norm) for epsilon in self.epsilons]
+        reaches = [self.attack.reach(model, batch, epsilon) for epsilon in self.epsilons]
+        moves = [ascend(delta, reach, batch, self.attack.norm) for reach in reaches]
         for rows, part, share in parts(batch, self.split, labelled(model, batch)):
             if not share:
                 yield {}
                 continue
             many = repeated(part, self.submodels)
-            with ExitStack() as adversarial:
-                adversarial.enter_context(perturbed(model, torch.cat([move[rows] for move in moves]), many))
-                if self.dropout is not None:
-                    adversarial.enter_context(self.dropout.applied(model, many, self.submodels))
+            with perturbed(model, torch.cat([move[rows] for move in moves]), many), self.drawn(model, many):
                 yield self.adversarial(model, many, share)
+
+    @contextmanager
+    def observed(self, model: nn.Module, batch: Batch) -> Iterator[None]:
+        """Inside, the clean pass drops as it should, and its backward teaches the units' ranks."""
+        with ExitStack() as clean:
+            if self.dropout is not None and self.clean_dropout == "adaptive":
+                clean.enter_context(self.dropout.applied(model, batch, passes=1))
+            if self.dropout is not None and self.dropout.spread != 0:
+                clean.enter_context(self.dropout.learning(model, batch))
+            yield
+
+    def drawn(self, model: nn.Module, many: Batch) -> AbstractContextManager[None]:
+        """Inside, each copy of the batch goes through a sub-model of its own."""
+        return nullcontext() if self.dropout is None else self.dropout.applied(model, many, self.submodels)
 
     def adversarial(self, model: nn.Module, many: Batch, share: float) -> Terms:
         """The two terms of the K passes."""
