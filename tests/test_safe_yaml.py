@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from uegr import safe_yaml
 from uegr.errors import InputError
 from uegr.safe_yaml import DEPTH, load
 
@@ -56,8 +57,11 @@ def test_ordinary_aliases_and_merges_are_read() -> None:
     assert load("[" * DEPTH + "]" * DEPTH, "x.yaml")
 
 
-def test_a_long_file_without_aliases_is_read() -> None:
-    assert len(load("- {a: 1, b: 2}\n" * 60_000, "x.yaml")) == 60_000
+def test_a_long_file_without_aliases_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(safe_yaml, "REPEATED", 100)
+    assert len(load("- {a: 1, b: 2}\n" * 600, "x.yaml")) == 600
+    with pytest.raises(InputError, match="its aliases stand for more than 100 values"):
+        load("- &a {a: 1, b: 2}\n" + "- *a\n" * 30, "x.yaml")
 
 
 def test_no_other_module_reads_yaml() -> None:

@@ -33,10 +33,14 @@ def test_the_mean_p_of_the_live_entries(script: Any, monkeypatch: pytest.MonkeyP
     assert found["encoder"] == pytest.approx(0.1 + 0.9 * 0.4, abs=0.01)
 
 
-def test_the_output_is_json(script: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    script.main(["minilm/snippets", "--steps", "1", "--json"])
+def test_the_output_is_json(
+    script: Any, capsys: pytest.CaptureFixture[str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "BETAS", (5.0,))
+    rows = str(home / "data")
+    script.main([f"textcnn/{rows}", "--steps", "1", "--json"])
     (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert (result["model"], result["dataset"], result["steps"]) == ("minilm", "snippets", 1)
+    assert (result["model"], result["dataset"], result["steps"]) == ("textcnn", rows, 1)
     assert 0 < result["live"] < 1
     assert {row["scope"] for row in result["kept"]} == {"all", "live", "encoder"}
     assert all(0 < row["kept"] <= 1 for row in result["kept"])

@@ -40,8 +40,9 @@ def application() -> typer.Typer:
 
 
 def run(*arguments: Any) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error or the error line."""
-    result = CliRunner().invoke(application(), [str(argument) for argument in arguments])
+    """Exit code, standard output, standard error or the error line; cells run in this process by default."""
+    here = [] if {"--workers", "--backend"} & set(arguments) else ["--workers", "0"]
+    result = CliRunner().invoke(application(), [str(argument) for argument in [*arguments, *here]])
     if isinstance(result.exception, InputError):
         return 2, result.stdout, " ".join(str(result.exception).split())
     if result.exception is not None and not isinstance(result.exception, SystemExit):

@@ -265,6 +265,8 @@ def test_the_hub_client_writes_into_our_cache_and_is_left_as_it_was(monkeypatch,
         assert usual == constants.HF_HUB_CACHE
 
 
-def test_options_that_a_card_makes_void_are_named():
-    with pytest.warns(DataWarning, match="snippets is a data set with a card.*no effect: text_column, kind$"):
-        load("snippets", splits=["test"], text_column="review", kind="regression")
+def test_options_that_a_card_makes_void_are_named(monkeypatch):
+    rows = {"sentence": ["fine", "poor"], "label": [1, 0], "idx": [0, 1]}
+    hub_answers(monkeypatch, {"train": rows, "validation": rows}, ("nyu-mll/glue", "sst2"))
+    with pytest.warns(DataWarning, match="sst2 is a data set with a card.*no effect: text_column, kind$"):
+        load("sst2", splits=["train"], text_column="review", kind="regression")

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +97,25 @@ def test_a_resumed_run_ends_with_the_same_weights_and_the_same_metrics(home: Pat
 PARTS = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json", "rng_state.pth")
 
 
+WAYS: dict[str, Callable[[Path], object]] = {
+    "flipped": flip,
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-9]),
+    "missing": Path.unlink,
+}
+
+
 @pytest.mark.parametrize("name", PARTS)
-@pytest.mark.parametrize("how", ["flipped", "cut", "missing"])
+@pytest.mark.parametrize("how", WAYS)
+def test_damage_of_any_part_is_found(cut: Path, name: str, how: str) -> None:
+    checkpoint = cut / "checkpoint-16"
+    assert manifest.damage(checkpoint) is None
+    WAYS[how](checkpoint / name)
+    assert name in str(manifest.damage(checkpoint))
+
+
+@pytest.mark.parametrize(("name", "how"), list(zip(PARTS, [*WAYS, *WAYS], strict=False)))
 def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(home: Path, cut: Path, name: str, how: str) -> None:
-    file = cut / "checkpoint-16" / name
-    if how == "missing":
-        file.unlink()
-    elif how == "cut":
-        file.write_bytes(file.read_bytes()[:-9])
-    else:
-        flip(file)
+    WAYS[how](cut / "checkpoint-16" / name)
     (line,) = warned(home, cut)
     assert "damaged-checkpoint-16" in line
     assert name in line
@@ -166,13 +176,10 @@ def test_other_rows_and_other_base_weights_are_refused(home: Path, cut: Path) ->
         (home / "model" / "model.safetensors").write_bytes(weights)
 
 
-def test_another_number_of_threads_is_said(home: Path, cut: Path) -> None:
+def test_another_number_of_threads_is_said(home: Path, cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = torch.get_num_threads()
-    torch.set_num_threads(threads + 1)
-    try:
-        (line,) = warned(home, cut)
-    finally:
-        torch.set_num_threads(threads)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
+    (line,) = warned(home, cut)
     assert f"set OMP_NUM_THREADS={threads} for the same bits" in line
 
 

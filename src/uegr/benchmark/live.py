@@ -128,7 +128,8 @@ def summary(rows: Sequence[dict[str, Any]], expected: dict[str, float], workers:
     if not expected:
         return f"{text}; time unknown until a cell has finished"
     many = f" on {workers} workers" if workers > 1 else ""
-    return f"{text}; about {spoken(sum(expected.values()) / workers)} left{many}, estimated from finished cells"
+    seconds = sum(expected.values()) / max(workers, 1)  # 0: this process alone
+    return f"{text}; about {spoken(seconds)} left{many}, estimated from finished cells"
 
 
 def picture(board: Board, workers: int) -> Group:
