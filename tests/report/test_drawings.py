@@ -147,4 +147,21 @@ def test_points_have_their_names_while_they_are_few():
     assert {trace["text"][0] for trace in curves.tradeoff(groups, looks(groups)).panels[0].traces} == set(METHODS)
     many = groups_of(*runs, *(result("imdb", "uegr", 0, submodels=count) for count in range(2, 12)))
     traces = curves.tradeoff(many, looks(many)).panels[0].traces
-    assert all("text" not in trace["mode"] and "text" not in trace for trace in traces)
+    (own,) = [trace for trace in traces if trace["name"] == "uegr"]
+    assert [bool(text) for text in own["text"]] == [True, *[False] * (len(own["text"]) - 2), True]
+
+
+def test_labels_point_inwards_and_many_points_name_their_ends_only():
+    style = plots.Style("#000000", "solid", "circle")
+    some = plots.labels(["a", "b", "c"], [0.0, 5.0, 9.0], [0.0, 5.0, 9.0], style)
+    assert some["textposition"] == ["top right", "top left", "top left"]
+    two = plots.labels(["a", "b"], [1.0, 2.0], [1.0, 2.0], style)
+    assert two["textposition"] == ["top left", "top right"]  # away from each other
+    many = [float(place) for place in range(plots.MOST_LABELS + 1)]
+    assert plots.labels(["a", "b", "c"], many[:3], many, style)["text"] == ["a", "", "c"]
+
+
+def test_the_settings_of_one_method_are_told_apart_without_its_name():
+    groups = groups_of(*(result("imdb", "uegr", 0, varied={"method.submodels": k}) for k in (2, 3)))
+    assert plots.spelt_apart(groups) == ["submodels 2", "submodels 3"]
+    assert plots.spelt_apart(groups[:1]) == ["uegr (submodels 2)"]

@@ -21,6 +21,7 @@ from uegr.report.plots import (
     safe,
     section,
     spelt,
+    spelt_apart,
     trace,
     with_data,
 )
@@ -82,10 +83,8 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         both = [group for group in some if "own" in group.columns and key in group.columns]
         if len(both) < 2:
             return None
-        methods = distinct(group.method for group in both)
-        traces = [
-            settings_trace([group for group in both if group.method == m], looks[m], key, len(both)) for m in methods
-        ]
+        methods, every = distinct(group.method for group in both), [100 * g.columns["own"].mean for g in both]
+        traces = [settings_trace([group for group in both if group.method == m], looks[m], key, every) for m in methods]
         own, hard = both[0].columns["own"].quantity, both[0].columns[key].quantity
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
@@ -98,22 +97,23 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
     return section("tradeoff", "Generalisation against robustness", caption, groups, draw)
 
 
-def settings_trace(groups: Sequence[Group], style: Style, key: str, points: int) -> Trace:
-    """All settings of one method as one trace."""
+def settings_trace(groups: Sequence[Group], style: Style, key: str, every: Sequence[float]) -> Trace:
+    """All settings of one method as one trace; `every` has the places of all points of the drawing."""
     own, hard = [g.columns["own"] for g in groups], [g.columns[key] for g in groups]
-    named = labels([g.label for g in groups], style, points)
+    x = [100 * cell.mean for cell in own]
+    named = labels(spelt_apart(groups), x, every, style)
     texts = [f"{g.label}: {spelt(g.columns['own'])}; {spelt(g.columns[key])}" for g in groups]
     whiskers = {"error_x": bars(own), "error_y": bars(hard)} if len(groups) <= MOST_SETTINGS else {}
     return trace(
         groups[0],
         style,
-        [100 * cell.mean for cell in own],
+        x,
         [100 * cell.mean for cell in hard],
         texts,
         **whiskers,
         name=safe(groups[0].method),
         **named,
-        mode=("lines+markers" if len(groups) > 1 else "markers") + "+text" * bool(named),
+        mode=("lines+markers" if len(groups) > 1 else "markers") + "+text",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11},
         line={"color": style.colour, "dash": "dot", "width": 1},
     )

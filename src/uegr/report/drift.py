@@ -135,10 +135,11 @@ def cost_panel(
         symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
         colour = looks[method].colour
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
-        named = labels([group.label for group, *_ in own], looks[method], len(some))
-        look = {"mode": "markers" + "+text" * bool(named), "marker": marker, **named}
+        prices = [price.passes or 0.0 for _, price, _ in own]
+        every = [0.9, *(price.passes or 0.0 for _, price, _ in some)]  # the axis starts there
+        named = labels([group.label for group, *_ in own], prices, every, looks[method])
+        look = {"mode": "markers+text", "marker": marker, **named}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
-        prices = [price.passes for _, price, _ in own]
         traces.append(trace(own[0][0], looks[method], prices, gains, texts, **look))
     name = titles([key])[0].title if key != "own" else "own test"
     line = {"dash": "dot", "width": 1, "color": "#868e96"}

@@ -112,12 +112,30 @@ def trace(group: Group, style: Style, x: Sequence[Any], y: Sequence[Any], texts:
     }
 
 
-def labels(names: Sequence[str], style: Style, points: int) -> Trace:
-    """Names beside the points of a trace, while the drawing has few points."""
-    if points > MOST_LABELS:
-        return {}
-    font = {"color": style.colour, "size": 11}
-    return {"text": [safe(name) for name in names], "textposition": "top center", "textfont": font}
+def labels(names: Sequence[str], x: Sequence[float], every_x: Sequence[float], style: Style) -> Trace:
+    """Names beside the points of a trace; where the drawing has many points, beside its first and its last only.
+
+    They point inwards, where they are not cut off; of two points alone they point away from each other.
+    """
+    ends = (0, len(names) - 1)
+    few_points = len(every_x) <= MOST_LABELS
+    text = [safe(name) if few_points or place in ends else "" for place, name in enumerate(names)]
+    middle, inwards = (min(every_x) + max(every_x)) / 2, len(every_x) > 2
+    sides = ["right" if (value <= middle) == inwards else "left" for value in x]
+    return {
+        "text": text,
+        "textposition": [f"top {side}" for side in sides],
+        "textfont": {"color": style.colour, "size": 11},
+    }
+
+
+def spelt_apart(groups: Sequence[Group]) -> list[str]:
+    """What tells the settings of one method apart: its colour says the method already.
+
+    >>> spelt_apart([])
+    []
+    """
+    return [group.settings or group.label if len(groups) > 1 else group.label for group in groups]
 
 
 def few(groups: Sequence[Group]) -> list[Group]:

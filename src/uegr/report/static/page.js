@@ -73,7 +73,7 @@ const panels = JSON.parse(document.getElementById("panels").textContent);
 const hidden = new Map(); // section -> methods that the reader switched off
 const font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
 
-const layoutOf = ({ layout, height }, width) => {
+const layoutOf = ({ layout }, width, height) => {
   const plain = { automargin: true, zeroline: false, ticks: "", showline: false, fixedrange: true };
   const title = (axis) => ({ ...axis.title, font: { size: 12 }, standoff: 8 });
   return {
@@ -93,13 +93,13 @@ const ready = () => {
   document.head.append(script);
 };
 
-const draw = (place, width = place.clientWidth) => {
+const draw = (place, width = place.clientWidth, share = 1) => {
   const panel = panels[place.dataset.panel];
   if (!panel || !width) return;
   ready();
   const off = hidden.get(place.closest("section").id) ?? new Set();
   const traces = panel.traces.map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
-  Plotly.react(place, traces, layoutOf(panel, width), { displayModeBar: false, responsive: false });
+  Plotly.react(place, traces, layoutOf(panel, width, share * panel.height), { displayModeBar: false, responsive: false });
   place.dataset.drawn = width;
 };
 
@@ -117,7 +117,7 @@ if (places.length) {
   });
   places.forEach((place) => widths.observe(place));
   const paper = (place) => (place.closest(".single") ? 660 : 320); // one column or two on a portrait page
-  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper(place))));
+  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper(place), 0.68)));
   addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
 }
 
