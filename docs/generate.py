@@ -1,4 +1,5 @@
-"""Write docs/methods/*.md and docs/api.md from docstrings, signatures, declared passes and measured costs.
+"""Write docs/methods/*.md and docs/api.md from docstrings, signatures, declared passes and measured costs, and the
+tables of docs/study.md and docs/results.md from the ledger.
 
 python docs/generate.py            write them
 python docs/generate.py --check    change nothing; exit with 1 and the names of the files that are out of date
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import api_page
+import ledger_tables
 import method_pages
 
 from uegr.files import write_text
@@ -19,13 +21,14 @@ FOLDER = Path(__file__).parent
 def wanted() -> dict[str, str]:
     """Path within docs -> text."""
     methods = {f"methods/{name}": text for name, text in method_pages.pages().items()}
-    return {"api.md": api_page.page(), **methods}
+    return {"api.md": api_page.page(), **methods, **ledger_tables.pages(FOLDER)}
 
 
 def out_of_date(folder: Path) -> list[str]:
     """The files that are missing, different, or the page of a method that does not exist."""
     texts = wanted()
-    here = {path.relative_to(folder).as_posix(): path for path in [folder / "api.md", *folder.glob("methods/*.md")]}
+    paths = [folder / "api.md", *(folder / name for name in ledger_tables.PAGES), *folder.glob("methods/*.md")]
+    here = {path.relative_to(folder).as_posix(): path for path in paths}
     found = {name: path.read_text(encoding="utf-8") for name, path in here.items() if path.exists()}
     return sorted(name for name in texts.keys() | found.keys() if texts.get(name) != found.get(name))
 

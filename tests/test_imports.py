@@ -9,7 +9,7 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "uegr"
 # what every room but pieces may use
-BASE = {"errors", "files", "cache", "packages", "result", "safe_yaml", "statistics", "terminal", "console"}
+BASE = {"errors", "files", "cache", "packages", "result", "safe_json", "safe_yaml", "statistics", "terminal", "console"}
 ONE_RUN = {"methods", "pieces", "models", "data", "training", "evaluation", "attacks"}
 MAY_KNOW: dict[str, set[str]] = {
     "pieces": set(),
@@ -20,13 +20,15 @@ MAY_KNOW: dict[str, set[str]] = {
     "evaluation": {"pieces", "models"} | BASE,
     "attacks": {"pieces", "models"} | BASE,
     "runs": ONE_RUN | BASE,
-    "benchmark": {"runs", "training"} | BASE,
-    "report": BASE,  # reads results and statistics only
-    "result": {"errors", "statistics"},
+    "benchmark": {"runs", "training", "ledger"} | BASE,
+    "report": {"ledger"} | BASE,  # reads results and statistics only
+    "ledger": BASE,
+    "result": {"errors", "statistics", "safe_json"},
     "statistics": {"errors"},
     "errors": set(),
     "terminal": set(),
     "console": {"terminal"},
+    "safe_json": {"errors"},
     "safe_yaml": {"errors"},
     "doctor": {"data"} | BASE,
     "private": set(),  # a list that tests read

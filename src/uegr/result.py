@@ -8,18 +8,18 @@ A run always has tasks, a mapping from the task's name to its head, metrics and 
 does not fit raises one line with its path and the field. `runs/folder.py` is the only writer.
 """
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
+from uegr import safe_json
 from uegr.errors import InputError, did_you_mean
 from uegr.statistics.intervals import Figure
+from uegr.statistics.rows import checked_rows
 
 SCHEMA: Literal[1] = 1
 NAME = "result.json"
-LARGEST = 1e100  # of the numbers in a result file
 
 
 def figure_of(stored: Any) -> Any:
@@ -31,6 +31,7 @@ def figure_of(stored: Any) -> Any:
 
 Measured = Annotated[Figure, BeforeValidator(figure_of), PlainSerializer(Figure.to_json)]
 Figures = dict[str, Measured]  # by metric
+Right = Annotated[str, AfterValidator(checked_rows)]  # which rows are right, as statistics/rows.py packs them
 
 
 class Part(BaseModel):
@@ -62,10 +63,17 @@ class Point(Part):
 
     epsilon: float
     accuracy: Measured
+    relative: float | None = None  # epsilon in mean norms of the word vectors, where it was given so
+    right: Right | None = None  # after the perturbation
+
+    @property
+    def size(self) -> float:
+        """As it was asked for."""
+        return self.epsilon if self.relative is None else self.relative
 
 
 class Curve(Part):
-    """Accuracy at growing sizes, and the mean fall at the three of UEGR's figure 2b."""
+    """Accuracy at growing sizes, and the mean fall at the three of UEGR's figure 2b, or at all relative sizes."""
 
     points: list[Point]
     mean_drop: Measured
@@ -156,6 +164,7 @@ class Attack(Part):
     settings: dict[str, Any] = {}
     journal: str = ""  # the file of its outcomes, in the run's folder `attacks`
     temperature: Temperature | None = None  # of the probabilities it read; None: not calibrated
+    right: Right | None = None  # after it
 
 
 class Task(Part):
@@ -167,6 +176,7 @@ class Task(Part):
     metrics: tuple[str, ...]
     rows: int  # trained on
     scores: dict[str, Figures]  # by split, of the finished model
+    right: dict[str, Right] = {}  # by split, of a classifier
     temperature: Temperature | None = None  # None: a regression, or a run of an earlier version
     evaluation: Evaluation | None = None
     attacks: dict[str, Attack] = {}
@@ -262,20 +272,9 @@ class Result(Part):
         return self.model_dump_json(indent=2, by_alias=True) + "\n"
 
 
-def number(written: str) -> float:
-    """A number that can be computed with: not infinite, and its square is not either."""
-    if not abs(value := float(written)) < LARGEST:  # NaN is refused too
-        raise ValueError(f"expected numbers below {LARGEST:g}, got {written}")
-    return value
-
-
 def parsed(text: str | bytes, path: Path) -> Result:
     """The result in a file's content; one line names the file and the field where it does not fit."""
-    try:
-        stored = json.loads(text, parse_float=number, parse_constant=number)
-        json.dumps(stored, ensure_ascii=False).encode("utf-8")  # half a surrogate pair cannot be written anywhere
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid JSON: {error}") from None
+    stored = safe_json.load(text, path)
     schema = stored.get("schema", "none") if isinstance(stored, dict) else "no mapping"
     if schema != SCHEMA or isinstance(schema, bool):
         raise InputError(f"{path}: expected schema {SCHEMA}, got {schema!r:.40}; train it again with this version")

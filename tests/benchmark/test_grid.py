@@ -11,7 +11,7 @@ from uegr.benchmark.grid import Grid
 from uegr.benchmark.plan import cells_of, compared_by_name, printed_by_name
 from uegr.benchmark.printed import expanded
 from uegr.benchmark.reading import read_grid
-from uegr.benchmark.run import write_grid
+from uegr.benchmark.run import described, write_grid
 from uegr.errors import InputError
 
 BASE: dict[str, Any] = {"title": "t", "methods": ["vanilla"], "datasets": ["snippets"]}
@@ -227,7 +227,7 @@ def test_what_the_others_are_compared_with_is_named_by_its_settings() -> None:
 def test_grid_yaml_carries_the_baseline_and_the_base(tmp_path: Path) -> None:
     methods = ["vanilla", "uegr"]
     both = grid(methods=methods, baseline="vanilla", base={"model": "minilm", "method": "vanilla"})
-    write_grid(tmp_path, both, cells_of(both))
+    write_grid(tmp_path, described(both, cells_of(both)))
     stored = yaml.safe_load((tmp_path / "grid.yaml").read_text(encoding="utf-8"))
     assert stored["baseline"] == {"method": "vanilla"}
     assert stored["base"] == {"model": "minilm", "method": "vanilla"}

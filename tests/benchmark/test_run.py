@@ -12,6 +12,8 @@ import yaml
 from tests.benchmark.tiny_grid import grid_file, run
 from tests.tiny_run import data_folder, model_folder
 from uegr.benchmark.live import estimates
+from uegr.benchmark.plan import cells_of
+from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import journal
 
 
@@ -217,3 +219,40 @@ def test_the_live_table_shows_who_works_and_not_who_was_killed(home: Path, tmp_p
     assert "3 cells: 1 failed, 1 running, 1 missing; time unknown" in text
     assert "no [red]luck" in text
     assert [row["state"] for row in board.refresh()] == ["missing", "missing", "failed"]
+
+
+def test_texts_found_on_one_method_are_scored_on_the_others(home: Path, tmp_path: Path) -> None:
+    """The other cell comes first, and finishes the one that it needs."""
+    attack = {"attack": "deepwordbug", "examples": 6}
+    measure = {"evaluate": False, "attacks": [attack], "transfer": "vanilla"}
+    file, root = grid_file(tmp_path, home, measure=measure, methods=["rdrop", "vanilla"]), tmp_path / "out"
+    code, _, error = run(file, "--output", root, "--workers", 0, "--quiet")
+    assert code == 0, error
+    attacks = {json.loads(text)["cell"]["method"]: json.loads(text)["tasks"]["data"]["attacks"]
+               for text in results(root).values()}  # fmt: skip
+    assert list(attacks["vanilla"]) == ["deepwordbug on data, 6 examples"]
+    assert list(attacks["rdrop"]) == [
+        "deepwordbug on data, 6 examples",
+        "deepwordbug on data, 6 examples, from vanilla",
+    ]
+    replayed = attacks["rdrop"]["deepwordbug on data, 6 examples, from vanilla"]
+    assert (replayed["attack"], replayed["settings"]["replayed_from"]) == ("deepwordbug replayed", "vanilla")
+    assert events(root).count("train") == 2
+    before = results(root)
+    assert run(file, "--output", root, "--workers", 0, "--quiet")[0] == 0
+    assert results(root) == before
+
+
+def test_a_data_set_may_be_measured_otherwise(home: Path, tmp_path: Path) -> None:
+    other = {
+        "name": str(home / "data"),
+        "label": "films",
+        "measure": {"attacks": [{"attack": "pwws", "surface": "cilin"}]},
+    }
+    file = grid_file(tmp_path, home, datasets=[other], measure={"rows": 7, "attacks": ["deepwordbug"]})
+    (cell, _) = cells_of(read_grid(file))
+    assert (cell.measure["rows"], cell.measure["attacks"][0]["surface"]) == (7, "cilin")
+    wrong = other | {"measure": {"atacks": []}}
+    code, _, error = run(grid_file(tmp_path, home, datasets=[wrong]), "--dry-run")
+    assert code == 2
+    assert "unknown key datasets.0.measure.atacks; did you mean attacks" in error

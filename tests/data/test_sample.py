@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uegr.data import Data, holdout, subsample, with_fold
+from uegr.data import Data, holdout, subsample, with_fold, with_validation_as_test
 from uegr.data.duplicates import text_hashes
 from uegr.data.split import places, text_hash
 from uegr.errors import InputError
@@ -155,3 +155,21 @@ def test_hash_splits_keep_equal_texts_together_and_never_overflow(hashes, test, 
     counts = Counter(found)
     assert counts["test"] <= test
     assert counts["validation"] <= validation
+
+
+def test_the_validation_split_becomes_the_test_split_and_validation_is_held_out_of_training():
+    unlabelled = datasets.Dataset.from_dict({"text": ["x"]})
+    given = data(rows(UNEVEN)).with_splits(validation=rows([0, 1], ["p", "q"]), test=unlabelled)
+    found = with_validation_as_test(given)
+    assert found.validation is None
+    assert found.splits["test"]["text"] == ["p", "q"]
+    cut = holdout(found, 0.1, 0)
+    assert len(cut.splits["validation"]) == 100
+    assert not {"p", "q"} & {*cut.splits["validation"]["text"], *cut.splits["train"]["text"]}
+
+
+@pytest.mark.parametrize("names", [(), ("validation", "test"), ("validation_matched", "validation_mismatched")])
+def test_without_one_validation_split_or_with_test_labels_it_is_refused(names):
+    given = data(rows(UNEVEN)).with_splits(**{name: rows([0, 1]) for name in names})
+    with pytest.raises(InputError, match="expected one validation split and no labelled test split"):
+        with_validation_as_test(given)

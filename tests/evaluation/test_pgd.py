@@ -72,8 +72,8 @@ def visited(monkeypatch, model, tokenizer, rows, **settings):
 
     seen = []
 
-    def watch(model, batch, labels, delta):
-        _, gradient = real(model, batch, labels, delta)
+    def watch(model, batch, labels, delta, temperature):
+        _, gradient = real(model, batch, labels, delta, temperature)
         seen.append((delta.detach().clone(), batch["attention_mask"]))
         return np.ones(len(labels), dtype=bool), gradient
 
@@ -118,7 +118,7 @@ def test_a_row_that_was_broken_once_stays_broken(monkeypatch):
     monkeypatch.setattr(
         perturbation,
         "ascent",
-        lambda model, batch, labels, delta: (np.array(next(script), dtype=bool), torch.ones_like(delta)),
+        lambda model, batch, labels, delta, _: (np.array(next(script), dtype=bool), torch.ones_like(delta)),
     )
     batch = dict(tokenizer(["w5", "w6", "w7"], return_tensors="pt"))
     search = Search("pgd", steps=1, restarts=2)
@@ -142,7 +142,7 @@ def companies(monkeypatch, breaks, **settings):
         restart, step = restart + 1, 0
         return torch.zeros(8, batch["input_ids"].shape[1], 16)
 
-    def look(model, batch, labels, delta):
+    def look(model, batch, labels, delta, temperature):
         nonlocal step
         rows = [int(row) for row in labels]
         seen[restart, step] = rows

@@ -7,7 +7,7 @@ import pytest
 from tests.report.synthetic_runs import result, write_run
 from uegr.benchmark.plan import cells_of
 from uegr.benchmark.reading import read_grid
-from uegr.benchmark.run import write_grid
+from uegr.benchmark.run import described, write_grid
 from uegr.report.groups import grouped
 from uegr.report.printed import Row, comparisons
 from uegr.report.reading import collect
@@ -23,7 +23,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[Place, Row]:
     top = tmp_path_factory.mktemp("table3")
     grid = read_grid(TABLE, "full").model_copy(update={"seeds": (0, 1)})
     cells = cells_of(grid)
-    write_grid(top, grid, cells)
+    write_grid(top, described(grid, cells))
     for cell in cells:
         dataset, model, method, seed = (cell.called[key] for key in ("dataset", "model", "method", "seed"))
         bonus = 0.01 * [entry.name for entry in grid.models].index(model)

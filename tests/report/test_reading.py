@@ -7,6 +7,9 @@ import pytest
 
 from tests.report.synthetic_runs import result, with_evaluation, write_run, write_set
 from uegr.errors import InputError
+from uegr.ledger.entries import entry, write
+from uegr.report import export
+from uegr.report.groups import grouped
 from uegr.report.reading import collect
 
 
@@ -52,7 +55,7 @@ def test_what_is_unfinished_failed_or_broken_is_listed_with_the_reason(tmp_path)
 
 
 def test_a_path_that_is_no_folder_is_a_mistake(tmp_path):
-    with pytest.raises(InputError, match=r"expected folders of runs, got .*nowhere: no such folder"):
+    with pytest.raises(InputError, match=r"expected folders of runs or of a ledger, got .*nowhere: no such folder"):
         collect([tmp_path / "nowhere"])
 
 
@@ -74,3 +77,48 @@ def test_a_cell_alone_knows_its_grid_and_a_broken_grid_is_listed(tmp_path):
     (tmp_path / "grid.yaml").write_text("title: [")
     found = collect([tmp_path])
     assert (len(found.runs), found.runs[0].grids, found.left[0].state) == (1, (), "unreadable")
+
+
+def ledger_of(top, study, names):
+    """A study of a ledger with made-up results, and the same as runs."""
+    for name, made in names.items():
+        write_run(top / "runs" / study / "cells" / name, made)
+        write(top / "results" / study, entry(study, name, made))
+    for place in ("runs", "results"):
+        (top / place / study / "grid.yaml").write_text(json.dumps({"title": "A study"}))
+
+
+def some_results():
+    return {f"{method}-{seed}": result("imdb", method, seed) for method in ("vanilla", "uegr") for seed in range(3)}
+
+
+def test_a_ledger_gives_the_same_report_as_the_runs(tmp_path):
+    ledger_of(tmp_path, "main", some_results())
+    from_runs, from_ledger = (collect([tmp_path / place]) for place in ("runs", "results"))
+    assert [run.name for run in from_ledger.runs] == [os.path.join("main", name) for name in sorted(some_results())]
+    assert from_ledger.left == []
+    pages = [export.markdown(found, grouped(found.runs)) for found in (from_runs, from_ledger)]
+    assert pages[0] == pages[1]
+    assert "A study" in pages[0]
+
+
+def test_runs_and_a_ledger_together_count_a_run_once(tmp_path):
+    ledger_of(tmp_path, "main", some_results())
+    write(tmp_path / "results" / "main", entry("main", "uegr-3", result("imdb", "uegr", 3)))
+    found = collect([tmp_path])
+    assert len(found.runs) == 7
+    assert {one.state for one in found.left} == {"repeated"}
+    assert len(found.grids) == 1
+    assert sum(run.folder is not None for run in found.runs) == 6  # the folder has more than the numbers
+
+
+def test_what_is_damaged_or_not_of_a_ledger_is_named(tmp_path):
+    ledger_of(tmp_path, "main", some_results())
+    study = tmp_path / "results" / "main"
+    (study / "notes.json").write_text("{}")
+    (study / "uegr-0.json").write_text((study / "uegr-0.json").read_text()[:300])
+    found = collect([tmp_path / "results"])
+    assert len(found.runs) == 5
+    reasons = {one.folder: one.reason for one in found.left}
+    assert reasons[os.path.join("main", "notes.json")].startswith("notes.json: expected a file of the ledger")
+    assert reasons[os.path.join("main", "uegr-0.json")].startswith("uegr-0.json is not valid JSON")

@@ -84,6 +84,20 @@ def test_the_scale_of_the_logits_decides_no_attack(home, name):
     assert different(blind, plain) > 5  # without a temperature it does decide
 
 
+def test_the_scale_of_the_logits_decides_no_perturbation(home):
+    """Of a run: FGM and PGD ascend the loss after its own temperature."""
+    radii = {"fgm": [0.3], "pgd": [0.3], "relative": [0.1]}
+    found = [
+        evaluate_run(place, figures=("fgm", "pgd"), radii=radii, quiet=True)["data"].perturbation
+        for place in (home / "run", *(scaled(home, factor) for factor in (0.1, 10)))
+    ]
+    for name, curve in found[0].items():
+        assert curve.points[1].accuracy.value < curve.points[0].accuracy.value
+        for other in found[1:]:
+            for one, same in zip(curve.points, other[name].points, strict=True):
+                assert abs(one.accuracy.value - same.accuracy.value) <= 1 / 40 + 1e-9
+
+
 def different(one, other):
     """How many examples ended with another text."""
     return sum(mine.found != theirs.found for mine, theirs in zip(one.outcomes, other.outcomes, strict=True))

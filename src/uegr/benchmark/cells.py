@@ -14,12 +14,15 @@ import json
 import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from filelock import Timeout
 
 from uegr import result as results
+from uegr.benchmark import recording
+from uegr.benchmark.grid import AttackSpec, Measure
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import START, Work, attempts
 from uegr.errors import InputError
@@ -27,6 +30,7 @@ from uegr.runs import folder
 from uegr.training.config import RunConfig
 
 FAILURE = "failure.json"
+EVALUATION, TRANSFER = "evaluation", "transfer"  # what is measured besides attacks
 State = Literal["done", "failed", "busy"]
 
 
@@ -91,7 +95,8 @@ def complete(work: Work, cell: Cell) -> None:
         measured(work, cell, name, spec)
     search = found_by_search(work, cell)[1] if cell.search else None
     spent = time.time() - started
-    folder.update(place, lambda result: finished(result, work, cell, search, spent))
+    result = folder.update(place, lambda result: finished(result, work, cell, search, spent))
+    recording.record(work, cell, result)
     (place / FAILURE).unlink(missing_ok=True)
     work.note(cell, "done")
 
@@ -136,8 +141,10 @@ def wanted(cell: Cell) -> dict[str, dict[str, Any]]:
     """What must be measured, by name, with the settings that decide the figures."""
     measure = dict(cell.measure)
     attacks = {name_of(attack): attack for attack in measure.pop("attacks", [])}
-    evaluation = {"evaluation": measure} if measure.pop("evaluate", False) else {}
-    return evaluation | attacks
+    source = measure.pop("transfer", None)
+    evaluation = {EVALUATION: measure} if measure.pop("evaluate", False) else {}
+    moved = {TRANSFER: {"transfer": source, "attacks": list(attacks.values())}} if cell.transfer else {}
+    return evaluation | attacks | moved
 
 
 def name_of(attack: dict[str, Any]) -> str:
@@ -149,21 +156,25 @@ def name_of(attack: dict[str, Any]) -> str:
 
 
 def missing(result: results.Result, cell: Cell) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What was not measured yet, or with other settings."""
+    """What was not measured yet, or with other settings; one that did not exist then had its default."""
     known = result.cell.measured if result.cell else {}
     for name, spec in wanted(cell).items():
-        if known.get(name) != spec:
+        usual = (Measure if name in (EVALUATION, TRANSFER) else AttackSpec)().model_dump(mode="json")
+        then = {key: known.get(name, {}).get(key, usual.get(key)) for key in spec}
+        if name not in known or then != spec:
             yield name, spec
 
 
 def measured(work: Work, cell: Cell, name: str, spec: dict[str, Any]) -> None:
     """Measure one thing, and note with which settings."""
     place = work.folder(cell)
-    if name == "evaluation":
+    if name == EVALUATION:
         from uegr.runs.evaluate import evaluate_run
 
         options = {key: value for key, value in spec.items() if key != "calibration"}
         evaluate_run(place, **options, **spec["calibration"], quiet=True, trust_remote_code=trusts(cell))
+    elif name == TRANSFER:
+        transferred(work, cell, spec)
     else:
         attacked(place, spec, trusts(cell))
 
@@ -187,10 +198,33 @@ def attacked(place: Path, spec: dict[str, Any], trust_remote_code: bool) -> None
     attack_run(place, resume=True, alone=True, quiet=True, trust_remote_code=trust_remote_code, **spec)
 
 
+def transferred(work: Work, cell: Cell, spec: dict[str, Any]) -> None:
+    """Score what attacks found on another cell, which is finished first; a ledger does not have the texts."""
+    from uegr.runs.replay import replay_run
+
+    source = cell.transfer
+    assert source is not None
+    if attempt(replace(work, study=None), source, wait=True) != "done":
+        raise InputError(f"expected the texts that attacks found on {source.title}, got none: that cell has failed")
+    for attack in dict.fromkeys(one["attack"] for one in spec["attacks"]):
+        replay_run(
+            work.folder(cell),
+            work.folder(source),
+            attack=attack,
+            called=spec["transfer"],
+            trust_remote_code=trusts(cell),
+        )
+
+
 def is_complete(work: Work, cell: Cell) -> bool:
-    """Whether result.json is there and has everything."""
+    """Whether result.json is there and has everything, and so has the ledger, where there is one."""
     result = result_of(work, cell)
-    return result is not None and result.cell is not None and result.cell.complete and not any(missing(result, cell))
+    return result is not None and has_everything(result, cell) and recording.is_recorded(work, cell, result)
+
+
+def has_everything(result: results.Result, cell: Cell) -> bool:
+    """Whether the grid has finished the cell, and measured all that is asked for."""
+    return result.cell is not None and result.cell.complete and not any(missing(result, cell))
 
 
 def result_of(work: Work, cell: Cell) -> results.Result | None:

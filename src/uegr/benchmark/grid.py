@@ -53,40 +53,6 @@ class Shared(Strict):
     training: dict[str, Any] = Field(default_factory=dict)
 
 
-class Entry(Strict):
-    """A method, model or data set by name, what is set for it alone, and its name in the paper's table."""
-
-    name: str
-    label: str | None = None
-    stands_for: str | None = None  # the entry of the paper in whose place a smaller one is used
-    method: dict[str, Any] = Field(default_factory=dict)
-    model: dict[str, Any] = Field(default_factory=dict)
-    dataset: dict[str, Any] = Field(default_factory=dict)
-    training: dict[str, Any] = Field(default_factory=dict)
-    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
-    search: Search | None = None
-    epochs_like: str | None = None  # of a method: as many passes over the rows as the method of this label
-    per_dataset: dict[str, Shared] = Field(default_factory=dict)  # further settings, by the label of a data set
-
-    @model_validator(mode="before")
-    @classmethod
-    def from_name(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
-
-    @field_validator("vary", mode="before")
-    @classmethod
-    def listed(cls, value: Any) -> Any:
-        return varied(value)
-
-    @property
-    def called(self) -> str:
-        return self.label or self.name
-
-    def names(self, also_replaced: bool) -> list[str]:
-        """Its label, and on request the entry of the paper that it replaces."""
-        return [self.called, *([self.stands_for] if also_replaced and self.stands_for else [])]
-
-
 class AttackSpec(Strict):
     """One word attack on held-out rows."""
 
@@ -117,21 +83,38 @@ class CalibrationSpec(Strict):
     temperature: bool = False  # fit one on validation rows first
 
 
+class RadiiSpec(Strict):
+    """The sizes of perturbations, as `uegr.evaluation.Radii` has them; None: those of the paper."""
+
+    fgm: tuple[float, ...] | None = None
+    pgd: tuple[float, ...] | None = None
+    relative: tuple[float, ...] = ()
+
+
 class Measure(Strict):
     """What is measured of a trained cell beside the scores of its splits."""
 
     evaluate: bool = True
     figures: tuple[Wanted, ...] = ("fgm", "shift")
     rows: int | None = Field(None, ge=1)
+    costly_rows: int = Field(200, ge=1)  # of PGD, input gradients and sharpness
     datasets: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()  # of those that cards name for the task, only these; default: all
     calibration: CalibrationSpec = CalibrationSpec()
+    radii: RadiiSpec = RadiiSpec()
     attacks: tuple[AttackSpec, ...] = ()
+    transfer: str | None = None  # the method, by its label, whose adversarial texts are scored on every other
 
     @field_validator("figures", mode="before")
     @classmethod
     def every_figure(cls, value: Any) -> Any:
         return get_args(Wanted) if value == "all" else value
+
+    @model_validator(mode="after")
+    def transfers_something(self) -> "Measure":
+        if self.transfer and not self.attacks:
+            raise ValueError(f"expected attacks whose texts of {self.transfer} are transferred, got none; add some")
+        return self
 
     @field_validator("attacks")
     @classmethod
@@ -140,6 +123,41 @@ class Measure(Strict):
         if len(set(names)) < len(names):
             raise ValueError(f"expected each attack once on a data set, got {', '.join(names)}")
         return attacks
+
+
+class Entry(Strict):
+    """A method, model or data set by name, what is set for it alone, and its name in the paper's table."""
+
+    name: str
+    label: str | None = None
+    stands_for: str | None = None  # the entry of the paper in whose place a smaller one is used
+    method: dict[str, Any] = Field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
+    dataset: dict[str, Any] = Field(default_factory=dict)
+    training: dict[str, Any] = Field(default_factory=dict)
+    vary: dict[str, tuple[Any, ...]] = Field(default_factory=dict)
+    search: Search | None = None
+    epochs_like: str | None = None  # of a method: as many passes over the rows as the method of this label
+    per_dataset: dict[str, Shared] = Field(default_factory=dict)  # further settings, by the label of a data set
+    measure: Measure | None = None  # of a data set: what is measured otherwise
+
+    @model_validator(mode="before")
+    @classmethod
+    def from_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("vary", mode="before")
+    @classmethod
+    def listed(cls, value: Any) -> Any:
+        return varied(value)
+
+    @property
+    def called(self) -> str:
+        return self.label or self.name
+
+    def names(self, also_replaced: bool) -> list[str]:
+        """Its label, and on request the entry of the paper that it replaces."""
+        return [self.called, *([self.stands_for] if also_replaced and self.stands_for else [])]
 
 
 class Start(Strict):
@@ -211,18 +229,27 @@ class Grid(Strict):
         """Whatever is named by a label, such as the baseline or what is left out, is an entry of this grid."""
         if wrong := [entry.called for entry in (*self.models, *self.datasets) if entry.epochs_like]:
             raise ValueError(f"epochs_like is for methods, got {wrong[0]}; leave it out")
+        if wrong := [entry.called for entry in (*self.models, *self.methods) if entry.measure]:
+            raise ValueError(f"measure is for the grid and for data sets, got {wrong[0]}; leave it out")
         named: list[tuple[str, tuple[str, str]]] = [
             ("leave_out", pair) for one in self.leave_out for pair in one.items()
         ]
         named += [("starts", pair) for start in self.starts for pair in start.labels()]
         named += [("baseline", ("method", self.baseline))] if self.baseline else []
         named += [("base", pair) for pair in self.base.items()]
+        named += [("measure.transfer", ("method", self.measure.transfer))] if self.measure.transfer else []
         named += [("epochs_like", ("method", entry.epochs_like)) for entry in self.methods if entry.epochs_like]
         axes = {"method": self.methods, "model": self.models, "dataset": self.datasets}
         for key, (axis, label) in named:
             if label not in (known := [name for entry in axes[axis] for name in entry.names(key == "base")]):
                 raise ValueError(f"{key}: no {axis} {label}; {did_you_mean(label, known)}")
         return self
+
+
+def measure_of(grid: Grid, dataset: Entry) -> Measure:
+    """What is measured of a data set: what the grid says, with what is said for the data set alone."""
+    own = dataset.measure.model_dump(exclude_unset=True) if dataset.measure else {}
+    return Measure(**(grid.measure.model_dump(exclude_unset=True) | own))
 
 
 def varied(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -22,11 +22,16 @@ SHOWN = 20  # cells in the live table
 
 
 class Board:
-    """The states of the cells; one that is done is not checked again."""
+    """The states of the cells; one that is done, or `committed` to a ledger, is not checked again."""
 
-    def __init__(self, work: Work, cells: Sequence[Cell]) -> None:
-        self.work, self.cells = work, list(cells)
+    def __init__(self, work: Work, cells: Sequence[Cell], committed: Mapping[str, Result] | None = None) -> None:
+        self.work, self.cells, self.committed = work, list(cells), dict(committed or {})
         self.rows: dict[str, dict[str, Any]] = {}
+
+    @property
+    def open(self) -> list[Cell]:
+        """The cells that no ledger has."""
+        return [cell for cell in self.cells if cell.name not in self.committed]
 
     def refresh(self) -> list[dict[str, Any]]:
         """One row per cell: its names, state, seconds, score and error."""
@@ -39,7 +44,7 @@ class Board:
 
     def row(self, cell: Cell, last: dict[str, Any] | None) -> dict[str, Any]:
         place = self.work.folder(cell)
-        result = result_of(self.work, cell)
+        result = self.committed.get(cell.name) or result_of(self.work, cell)
         row = {"cell": cell.name, "folder": str(place), **cell.called, "varied": cell.varied, "title": cell.title}
         row["start"] = cell.start and {"cell": cell.start.name, "label": cell.start.label}
         row |= {"state": self.state(cell, last, result is not None), "error": None, "score": score(result)}
@@ -51,7 +56,7 @@ class Board:
         return row
 
     def state(self, cell: Cell, last: dict[str, Any] | None, trained: bool) -> str:
-        if is_complete(self.work, cell):
+        if cell.name in self.committed or is_complete(self.work, cell):
             return "done"
         if last is not None and last["event"] not in ("done", "failed") and self.work.is_held(cell):
             return "running"

@@ -9,14 +9,14 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from typing import Any
 
 from pydantic import ValidationError
 
 from uegr.benchmark.combinations import Combination, combinations, options_of, point_of, points, start_of
-from uegr.benchmark.grid import SECTIONS, Entry, Grid, Shared
+from uegr.benchmark.grid import SECTIONS, Entry, Grid, Shared, measure_of
 from uegr.errors import InputError, did_you_mean
 from uegr.runs.prepare import check_names, resolved
 from uegr.training.config import RunConfig, described
@@ -46,6 +46,9 @@ class Cell:
     search: dict[str, Any] | None = None
     processes: int = 1
     start: Start | None = None
+    reported: tuple[dict[str, Any], ...] = ()  # by the paper, of this cell
+    source: str = ""  # of what is reported
+    transfer: "Cell | None" = None  # the cell whose adversarial texts are scored on this one
 
     @property
     def title(self) -> str:
@@ -63,10 +66,12 @@ class Cell:
 def cells_of(grid: Grid) -> list[Cell]:
     """Every cell once, seeds together, in the order of the file; but a cell comes after the one it starts from."""
     check_options(grid)
+    measures = [measure_of(grid, entry) for entry in grid.datasets]
+    others = [name for measure in measures for name in (*measure.datasets, *measure.sets)]
     check_names(
         models=[entry.name for entry in grid.models],
-        datasets=[*(entry.name for entry in grid.datasets), *grid.measure.datasets, *grid.measure.sets],
-        attacks={attack.attack: attack.settings for attack in grid.measure.attacks},
+        datasets=[*(entry.name for entry in grid.datasets), *others],
+        attacks={attack.attack: attack.settings for measure in measures for attack in measure.attacks},
     )
     cells: dict[str, Cell] = {}
     for combination in combinations(grid):
@@ -75,7 +80,19 @@ def cells_of(grid: Grid) -> list[Cell]:
                 other = cells.setdefault(cell.name, cell)
                 if other.title != cell.title:
                     raise InputError(f"{other.title} and {cell.title} are the same run; leave out one of them")
-    return list(cells.values())
+    found = list(cells.values())
+    return [replace(cell, transfer=transferred(grid, cell, found)) for cell in found]
+
+
+def transferred(grid: Grid, cell: Cell, cells: Iterable[Cell]) -> Cell | None:
+    """The cell of the method whose texts are transferred, on the same data with the same model and seed."""
+    label = grid.measure.transfer
+    if label is None or cell.called["method"] == label:
+        return None
+    fixed = {key: value for key, value in cell.varied.items() if not key.startswith("method.")}
+    called = cell.called | {"method": label}
+    alike = (one for one in cells if one.called == called and fixed.items() <= one.varied.items())
+    return next(alike, None)
 
 
 def chain(grid: Grid, combination: Combination, varied: dict[str, Any]) -> list[Cell]:
@@ -113,7 +130,7 @@ def seeded(grid: Grid, combination: Combination, varied: dict[str, Any], starts:
     if search and starts:
         raise InputError(f"{combination.title}: expected a start or a search, got both; search what it starts from")
     spelt = checked(settings, combination.title)
-    measure = json.loads(grid.measure.model_dump_json())
+    measure = measure_of(grid, dataset).model_dump(mode="json")
     for seed in grid.seeds:
         start = starts.get(seed)
         config = begun(settings, start) | {"seed": seed}
@@ -128,12 +145,24 @@ def seeded(grid: Grid, combination: Combination, varied: dict[str, Any], starts:
             search=search,
             processes=grid.processes,
             start=start,
+            reported=tuple(reported(grid, combination, settings)),
+            source=grid.source,
         )
 
 
 def begun(settings: dict[str, Any], start: Start | None) -> dict[str, Any]:
     """The settings of a cell with its start, whose folder is beside its own."""
     return settings | ({"training": settings["training"] | {"start_from": f"../{start.name}"}} if start else {})
+
+
+def reported(grid: Grid, combination: Combination, settings: Settings) -> Iterator[dict[str, Any]]:
+    """What the paper printed of a cell: metric, value and deviation; averages and differences are of several cells."""
+    for figure in grid.printed:
+        named = all(figure[axis] in entry.names(True) for axis, entry in combination._asdict().items())
+        paths = [key.partition(".") for key in figure if "." in key]
+        fits = all(settings[section].get(key) == figure[f"{section}.{key}"] for section, _, key in paths)
+        if named and fits and "of" not in figure:
+            yield {key: figure[key] for key in ("metric", "value", "sd") if key in figure}
 
 
 def checked(settings: Settings, where: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from uegr.benchmark.grid import (
     Entry,
     Grid,
     Measure,
+    RadiiSpec,
     Range,
     Search,
     Shared,
@@ -114,7 +115,7 @@ def fields_at(place: list[str]) -> list[str]:
     """The keys that a mapping at this place of a grid may have."""
     known: type[BaseModel] = Grid
     below: dict[str, type[BaseModel]] = {"shared": Shared, "measure": Measure, "search": Search, "attacks": AttackSpec}
-    below["calibration"], below["starts"] = CalibrationSpec, Start
+    below |= {"calibration": CalibrationSpec, "radii": RadiiSpec, "starts": Start}
     below |= dict.fromkeys(("methods", "models", "datasets"), Entry) | {"space": Range}
     for part in place:
         known = below.get(part, known)

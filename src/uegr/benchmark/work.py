@@ -19,11 +19,12 @@ WARNING = "warning: "  # what an event that is a warning begins with
 
 @dataclass(frozen=True)
 class Work:
-    """The folder of a grid, when the command started, and the command itself."""
+    """The folder of a grid, when the command started, the command itself, and the study of the ledger to write to."""
 
     root: Path
     since: float
     command: str = ""
+    study: Path | None = None
 
     def folder(self, cell: Cell) -> Path:
         return self.root / "cells" / cell.name

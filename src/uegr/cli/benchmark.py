@@ -61,6 +61,13 @@ def benchmark(
         str | None,
         typer.Option(help="Only cells whose name contains this, or matches a pattern such as *uegr*; default: all."),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of committed results: take the cells in it as done, and add each cell that finishes, "
+            "as a small file of numbers."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the cells and run nothing.")] = False,
     allow_code: AllowCode = False,
     quiet: Quiet = False,
@@ -70,7 +77,8 @@ def benchmark(
     from uegr.benchmark.run import planned, run_missing
 
     command = shlex.join(["uegr", *sys.argv[1:]])
-    plan = planned(file, scale=scale, output=output, only=only, allow_code=allow_code, command=command)
+    chosen: dict[str, Any] = {"scale": scale, "output": output, "only": only, "ledger": ledger}
+    plan = planned(file, **chosen, allow_code=allow_code, command=command)
     if not dry_run:
         run_missing(plan, quiet=quiet, **machine)
     rows = plan.board.refresh()

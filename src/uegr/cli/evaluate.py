@@ -21,6 +21,12 @@ def evaluate(
         typer.Option(help="Also score this data set, file or folder; repeatable.", autocompletion=datasets),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Measure everything that can be measured.")] = False,
+    relative_radius: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Also perturb within this radius, in mean norms of the model's word vectors; repeatable.", min=0
+        ),
+    ] = None,
     rows: Annotated[int | None, typer.Option(help="At most this many rows per data set; default: all.")] = None,
     trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
@@ -36,6 +42,7 @@ def evaluate(
         run,
         datasets=dataset or [],
         everything=everything,
+        radii={"relative": relative_radius or []},
         rows=rows,
         quiet=quiet,
         trust_remote_code=trust_remote_code,

@@ -6,7 +6,7 @@
 
 from uegr.data.card import Card, Evaluation, cards, evaluation_sets
 from uegr.data.load import Data, load
-from uegr.data.sample import holdout, subsample, with_fold
+from uegr.data.sample import holdout, subsample, with_fold, with_validation_as_test
 from uegr.data.vocabulary import vocabulary
 from uegr.errors import DataWarning
 
@@ -22,4 +22,5 @@ __all__ = [
     "subsample",
     "vocabulary",
     "with_fold",
+    "with_validation_as_test",
 ]

@@ -75,6 +75,22 @@ def holdout(data: Data, fraction: float, seed: int) -> Data:
     return data.with_splits(train=train.select(np.flatnonzero(kept)), validation=train.select(held))
 
 
+def with_validation_as_test(data: Data) -> Data:
+    """`data` whose validation split is its test split, for sets that publish no labelled test split.
+
+    Rows for choosing an epoch or a setting are then held out of the training rows, and the test rows choose nothing.
+    """
+    names = [name for name in data.splits if name.startswith("validation")]
+    tests = [name for name, rows in data.splits.items() if name.startswith("test") and "label" in rows.column_names]
+    if len(names) != 1 or tests:
+        raise InputError(
+            f"{data.name}: expected one validation split and no labelled test split for validation_as_test, got "
+            f"{', '.join([*names, *tests])}; leave it out"
+        )
+    kept = {name: rows for name, rows in data.splits.items() if not name.startswith(("validation", "test"))}
+    return replace(data, splits=kept | {"test": data.splits[names[0]]})
+
+
 def with_fold(data: Data, folds: int, fold: int) -> Data:
     """`data` for cross-validation: one of `folds` parts of `train` is the `test` split, the others are `train`.
 

@@ -17,7 +17,7 @@ from uegr.evaluation.metrics import METRICS, measure, score
 from uegr.evaluation.perturbation import perturbation_curve
 from uegr.evaluation.sets import Other, Sets
 from uegr.evaluation.similarity import layer_similarity, linear_cka, perturbed_similarity, weight_distance
-from uegr.evaluation.suite import evaluate, perspectives
+from uegr.evaluation.suite import Radii, evaluate, perspectives
 from uegr.models.texts import probabilities
 from uegr.statistics.improvement import relative_improvement
 from uegr.statistics.intervals import Figure
@@ -27,6 +27,7 @@ __all__ = [
     "METRICS",
     "Figure",
     "Other",
+    "Radii",
     "Sets",
     "anomaly",
     "brier",

@@ -9,6 +9,13 @@ A row counts as right only if the clean text and every point that was visited ar
 points of a row depend only on the seed and the row's number, and the length of a step does not depend on the number of
 steps. So more steps or restarts visit the same points, until a row is broken, and then others: they never find less,
 and PGD never finds less than FGM.
+
+The gradient of a row's loss at its logits z is (1 - p_y) (q - e_y), with q the probabilities among the wrong classes. A
+confident row has 1 - p_y = 1e-40 or so, which float32 rounds to 0: the model would look robust because its logits are
+large. Only the direction counts here, so the factor is left out; and q is taken after the `temperature` that fits the
+model, as attacks on words are. So the scale of the logits decides nothing.
+
+A radius is in the units of the word vectors, or `relative` to their mean norm: a model does not gain by longer vectors.
 """
 
 from collections.abc import Sequence
@@ -22,10 +29,11 @@ from torch import Tensor, nn
 from uegr.errors import InputError
 from uegr.models.texts import Progress, Rows, Text, batches, evaluating, is_regression, labels_of, texts_of
 from uegr.pieces.checks import check_epsilon
-from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped
+from uegr.pieces.embedding import Batch, perturbed, token_mask, unwrapped, word_norm
 from uegr.pieces.perturbation import Norm, check_norm, project, unit, zero_start
 from uegr.result import Point
 from uegr.statistics.intervals import share_of
+from uegr.statistics.rows import packed
 
 EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -40,8 +48,11 @@ class Search:
     step: float = 0.25
     norm: Norm = "example"
     seed: int = 0
+    temperature: float = 1.0  # that the logits are divided by before the loss is taken
 
     def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise InputError(f"expected temperature > 0, got {self.temperature}")
         if self.attack not in ("fgm", "pgd"):
             raise InputError(f"expected attack to be fgm or pgd, got {self.attack!r}")
         if self.steps < 1 or self.restarts < 1 or not self.step > 0:
@@ -92,16 +103,37 @@ def perturbation_curve(
     batch_size: int = 64,
     max_length: int | None = None,
     seed: int = 0,
+    temperature: float = 1.0,
+    relative: bool = False,
     progress: Progress | None = None,
 ) -> list[Point]:
     """A `Point` of epsilon and accuracy for each epsilon, over rows of text, maybe pair, and label.
 
-    Dropout is off, no parameter's `.grad` or `requires_grad` is touched. `progress(done, total)` counts passes of rows.
+    With `relative`, the epsilons are multiples of the mean norm of the word vectors. `temperature` is the one that fits
+    the model. Dropout is off, no parameter's `.grad` or `requires_grad` is touched. `progress(done, total)` counts
+    passes of rows.
     """
-    search = Search(attack, steps, restarts, step, norm, seed)
+    search = Search(attack, steps, restarts, step, norm, seed, temperature)
     subject = Subject(unwrapped(model), tokenizer, texts_of(rows), checked_labels(model, rows), batch_size, max_length)
-    right = surviving(subject, epsilons, search, progress)
-    return [point(epsilon, kept) for epsilon, kept in zip(epsilons, right, strict=True)]
+    return points(subject, epsilons, search, relative, progress)[0]
+
+
+def points(
+    subject: Subject, epsilons: Sequence[float], search: Search, relative: bool, progress: Progress | None
+) -> tuple[list[Point], np.ndarray]:
+    """The accuracy at each epsilon, and whether each row is right there, (epsilons, rows)."""
+    unit_length = word_norm(subject.model) if relative else 1.0
+    right = surviving(subject, [unit_length * epsilon for epsilon in epsilons], search, progress)
+    found = [
+        Point(
+            epsilon=unit_length * epsilon,
+            accuracy=share_of(kept),
+            relative=epsilon if relative else None,
+            right=packed(kept),
+        )
+        for epsilon, kept in zip(epsilons, right, strict=True)
+    ]
+    return found, right
 
 
 def checked_labels(model: nn.Module, rows: Rows) -> Tensor:
@@ -116,10 +148,6 @@ def checked_labels(model: nn.Module, rows: Rows) -> Tensor:
             f"to {labels.max()}"
         )
     return torch.as_tensor(labels, dtype=torch.long)
-
-
-def point(epsilon: float, right: np.ndarray) -> Point:
-    return Point(epsilon=epsilon, accuracy=share_of(right))
 
 
 def surviving(
@@ -150,7 +178,8 @@ def one_step(subject: Subject, epsilons: list[float], search: Search, progress: 
     """FGM at every epsilon from one clean gradient, (epsilons, rows)."""
     right = np.zeros((len(epsilons), len(subject.texts)), dtype=bool)
     for rows, batch, labels in subject.batches(np.arange(len(subject.texts)), progress):
-        clean, gradient = ascent(subject.model, batch, labels, zero_start(subject.model, batch))
+        start = zero_start(subject.model, batch)
+        clean, gradient = ascent(subject.model, batch, labels, start, search.temperature)
         direction = unit(gradient, batch, search.norm)
         for index, epsilon in enumerate(epsilons):
             still = hits(subject.model, batch, labels, epsilon * direction) if epsilon > 0 else clean
@@ -169,14 +198,25 @@ def agrees(logits: Tensor, labels: Tensor) -> np.ndarray:
     return (logits.argmax(-1) == labels).cpu().numpy()
 
 
-def ascent(model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor) -> tuple[np.ndarray, Tensor]:
-    """Which rows are right at delta, and the gradient there of each row's own loss."""
+def ascent(
+    model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor, temperature: float
+) -> tuple[np.ndarray, Tensor]:
+    """Which rows are right at delta, and the direction there in which each row's own loss grows."""
     with torch.enable_grad(), perturbed(model, delta, batch):
         logits = model(**batch).logits
-        # in float64 and summed: a row's gradient must not vanish because it is confident, or depend on its batch
-        loss = nn.functional.cross_entropy(logits.double(), labels, reduction="sum")
-        (gradient,) = torch.autograd.grad(loss, delta)
+        (gradient,) = torch.autograd.grad(logits, delta, uphill(logits.detach(), labels, temperature))
     return agrees(logits, labels), gradient
+
+
+def uphill(logits: Tensor, labels: Tensor, temperature: float) -> Tensor:
+    """The gradient of each row's cross-entropy at its logits, (rows, classes), without the factor 1 - p_y.
+
+    >>> uphill(torch.tensor([[1000.0, 0.0, 0.0]]), torch.tensor([0]), 1.0)
+    tensor([[-1.0000,  0.5000,  0.5000]])
+    """
+    own = nn.functional.one_hot(labels, logits.shape[-1]).bool()
+    others = (logits.double() / temperature).masked_fill(own, -torch.inf).softmax(-1)
+    return torch.where(own, -1.0, others).to(logits.dtype)
 
 
 def climbed(
@@ -198,7 +238,7 @@ def climbed(
             if not len(here):
                 break
             part = {name: value[here] for name, value in batch.items()}
-            now, gradient = ascent(model, part, labels[here], delta.requires_grad_())
+            now, gradient = ascent(model, part, labels[here], delta.requires_grad_(), search.temperature)
             broken[here[~now]] = step
             moved = delta.detach() + search.step * epsilon * unit(gradient, part, search.norm)
             delta = project(moved, epsilon, search.norm)

@@ -18,7 +18,7 @@ from uegr.evaluation.anomaly import anomaly, confidence
 from uegr.evaluation.calibration import BINS, calibration, expected_calibration_error, temperature, tempered
 from uegr.evaluation.landscape import input_gradient_norm, sharpness
 from uegr.evaluation.metrics import measure
-from uegr.evaluation.perturbation import EPSILONS, Search, Subject, checked_labels, point, surviving
+from uegr.evaluation.perturbation import EPSILONS, Search, Subject, checked_labels, points
 from uegr.evaluation.sets import Other, Sets
 from uegr.evaluation.shift import shift
 from uegr.evaluation.similarity import layer_similarity, weight_distance
@@ -29,7 +29,28 @@ from uegr.statistics.intervals import mean
 
 PAPER_EPSILONS = (0.01, 0.25, 0.5)  # UEGR fig. 2b
 GRIDS = {"fgm": EPSILONS, "pgd": (0.0, *PAPER_EPSILONS)}  # every epsilon of PGD costs dozens of passes
+RELATIVE = "_relative"  # the end of the name of a curve whose radii are relative
 Stage = Callable[[str, int, int], None]  # what is measured, how many are done, of how many
+
+
+@dataclass(frozen=True)
+class Radii:
+    """The sizes of perturbations: of each attack those of the paper (None) or others, and further ones that are
+    relative to the mean norm of the model's word vectors."""
+
+    fgm: Sequence[float] | None = None
+    pgd: Sequence[float] | None = None
+    relative: Sequence[float] = ()
+
+    def of(self, attack: str) -> dict[str, tuple[float, ...]]:
+        """The radii of the curves of an attack, 0 first, by the curve's name.
+
+        >>> Radii(pgd=[], relative=[0.1]).of("pgd")
+        {'pgd_relative': (0.0, 0.1)}
+        """
+        own = {"fgm": self.fgm, "pgd": self.pgd}[attack]
+        found = {attack: GRIDS[attack] if own is None else tuple(own), attack + RELATIVE: tuple(self.relative)}
+        return {name: (0.0, *(size for size in sizes if size > 0)) for name, sizes in found.items() if sizes}
 
 
 def evaluate(
@@ -39,10 +60,12 @@ def evaluate(
     *,
     pretrained: nn.Module | None = None,
     curves: Sequence[str] = ("fgm", "pgd"),
+    radii: Radii | None = None,
     landscape: bool = True,
     bins: int = BINS,
     fit_temperature: bool = False,
     fitted: float | None = None,
+    ascended: float = 1.0,
     batch_size: int = 64,
     max_length: int | None = None,
     seed: int = 0,
@@ -50,15 +73,17 @@ def evaluate(
 ) -> Evaluation:
     """Measure a model on its own held-out rows and on the other sets.
 
-    `curves` are attacks on the embedded input; `pretrained` adds the distance from that model. PGD, input gradients
-    and sharpness use `sets.fewer`. `fit_temperature` divides the logits, before every calibration error, by the
+    `curves` are attacks on the embedded input within `radii`, on the loss after the temperature `ascended`, which
+    should fit the model; `pretrained` adds the distance from that model. PGD, input gradients and sharpness use
+    `sets.fewer`. `fit_temperature` divides the logits, before every calibration error, by the
     temperature that fits `sets.validation`; with a temperature that was `fitted` before, on other rows, the calibration
     error of the main split is measured before and after it. `progress(stage, done, total)` is called after each batch.
     """
     for attack in curves:
         if attack not in GRIDS:
             raise InputError(f"unknown curve {attack!r}; {did_you_mean(attack, GRIDS)}")
-    work = Work(model, tokenizer, sets, batch_size, max_length, seed, progress, bins, fit_temperature, fitted)
+    how = (batch_size, max_length, seed, progress, bins, fit_temperature, fitted, ascended)
+    work = Work(model, tokenizer, sets, *how)
     found = Evaluation(
         data=sets.name,
         split=sets.split,
@@ -68,7 +93,9 @@ def evaluate(
         shift=work.shifted(sets.shift),
         adversarial=work.shifted(sets.adversarial),
         anomaly=work.anomalies(),
-        perturbation={} if sets.labels is None else {attack: work.curve(attack) for attack in curves},
+        perturbation={}
+        if sets.labels is None
+        else work.curves({attack: (radii or Radii()).of(attack) for attack in curves}),
         landscape=work.landscape() if landscape else None,
         drift=work.drift(pretrained) if pretrained is not None else None,
         left_out=dict(sets.left_out),
@@ -92,6 +119,7 @@ class Work:
     bins: int
     fit_temperature: bool
     fitted: float | None = None
+    ascended: float = 1.0
 
     def progress(self, name: str) -> Progress | None:
         stage = self.stage
@@ -150,17 +178,23 @@ class Work:
         given = {name: confidence(self.probabilities(name, rows)) for name, rows in outside.items()}
         return {name: anomaly(confidence(self.own), values, seed=self.seed) for name, values in given.items()}
 
-    def curve(self, attack: Any) -> Curve:
-        """Accuracy at each epsilon, and the mean fall at the paper's three."""
-        rows, epsilons = self.sets.fewer if attack == "pgd" else self.sets.own, GRIDS[attack]
-        sizes = (self.batch_size, self.max_length)
-        labels = checked_labels(self.model, rows)
-        subject = Subject(unwrapped(self.model), self.tokenizer, texts_of(rows), labels, *sizes)
-        right = surviving(subject, epsilons, Search(attack, seed=self.seed), self.progress(attack))
-        clean = right[list(epsilons).index(0.0)]
-        paper = right[[place for place, epsilon in enumerate(epsilons) if epsilon in PAPER_EPSILONS]]
-        points = [point(epsilon, kept) for epsilon, kept in zip(epsilons, right, strict=True)]
-        return Curve(points=points, mean_drop=mean(clean - paper.mean(0)))
+    def curves(self, wanted: Mapping[str, Mapping[str, tuple[float, ...]]]) -> dict[str, Curve]:
+        """The curves of each attack by their names."""
+        return {
+            name: self.curve(attack, name, radii) for attack, some in wanted.items() for name, radii in some.items()
+        }
+
+    def curve(self, attack: Any, name: str, radii: tuple[float, ...]) -> Curve:
+        """Accuracy at each radius, and the mean fall at the paper's three; at all, where they are relative."""
+        rows = self.sets.fewer if attack == "pgd" else self.sets.own
+        labels, relative = checked_labels(self.model, rows), name.endswith(RELATIVE)
+        given = (texts_of(rows), labels, self.batch_size, self.max_length)
+        subject = Subject(unwrapped(self.model), self.tokenizer, *given)
+        search = Search(attack, seed=self.seed, temperature=self.ascended)
+        found, right = points(subject, radii, search, relative, self.progress(name))
+        chosen = radii[1:] if relative else PAPER_EPSILONS
+        fallen = right[[radius in chosen for radius in radii]]
+        return Curve(points=found, mean_drop=mean(right[0] - fallen.mean(0) if len(fallen) else []))
 
     def landscape(self) -> Landscape:
         given = (self.model, self.tokenizer, self.sets.fewer)
@@ -201,7 +235,7 @@ def perspectives(found: Evaluation) -> dict[str, float]:
     }
     if found.calibration:
         numbers["calibration"].append(found.calibration.ece.value)
-    if not numbers["adversarial"] and "pgd" in found.perturbation:
-        points = found.perturbation["pgd"].points
-        numbers["adversarial"] = [point.accuracy.value for point in points if point.epsilon > 0]
+    curve = found.perturbation.get("pgd") or found.perturbation.get("pgd" + RELATIVE)
+    if not numbers["adversarial"] and curve is not None:
+        numbers["adversarial"] = [point.accuracy.value for point in curve.points if point.epsilon > 0]
     return {name: float(np.mean(values)) for name, values in numbers.items() if values}

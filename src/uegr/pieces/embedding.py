@@ -34,6 +34,22 @@ def embedding_layer(model: nn.Module) -> nn.Module:
     return layer
 
 
+def word_norm(model: nn.Module) -> float:
+    """The mean Euclidean norm of the word vectors: the unit of a relative radius. Rows of zeros, such as padding, are
+    left out.
+
+    >>> class Words(nn.Module):
+    ...     def get_input_embeddings(self):
+    ...         return nn.Embedding.from_pretrained(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    >>> word_norm(Words())
+    3.0
+    """
+    weight = embedding_layer(model).weight
+    assert isinstance(weight, Tensor)
+    norms = weight.detach().double().norm(dim=-1)
+    return float(norms[norms > 0].mean())
+
+
 def token_mask(batch: Batch) -> Tensor:
     """1 for tokens, 0 for padding, (examples, tokens)."""
     mask = batch.get("attention_mask")

@@ -5,13 +5,15 @@ is below 0.05; p takes the spread over seeds and over test rows together (statis
 it knows the rows only: it then says that these two models differ, not that a method is better.
 """
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Literal, TypeVar
 
 from uegr.report.figures import Entry, Quantity
-from uegr.statistics import Figure, deviation, difference, finite, holm, mean_over_seeds
+from uegr.statistics import Figure, deviation, difference, finite, holm, mean_over_seeds, paired_row_variance, unpacked
 
 LEVEL = 0.05
 Test = Literal["seeds", "rows", ""]
@@ -25,6 +27,7 @@ class Cell:
 
     quantity: Quantity
     figures: Mapping[int, Figure]  # by seed
+    right: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # by seed, which rows are right, if it is known
     difference: Figure | None = None  # to the baseline, over the seeds that both have
     against: str = ""  # the baseline's label
     p: float | None = None
@@ -61,7 +64,8 @@ def over_seeds(runs: Iterable[tuple[int, Mapping[Key, Entry]]]) -> dict[Key, Cel
         for key, entry in entries.items():
             if finite(entry.figure.value) is not None:
                 before = found.get(key) or Cell(entry.quantity, {})
-                found[key] = Cell(before.quantity, {**before.figures, seed: entry.figure})
+                right = {**before.right, seed: entry.right} if entry.right else before.right
+                found[key] = Cell(before.quantity, {**before.figures, seed: entry.figure}, right)
     return found
 
 
@@ -70,9 +74,26 @@ def compared(cell: Cell, base: Cell, against: str = "") -> Cell:
     seeds = sorted(set(cell.figures) & set(base.figures))
     if not seeds:
         return cell
-    found = difference([cell.figures[seed] for seed in seeds], [base.figures[seed] for seed in seeds])
+    ours, theirs = ([one.figures[seed] for seed in seeds] for one in (cell, base))
+    found = difference(ours, theirs, rows=paired_rows(cell, base, seeds))
     test: Test = "" if found.p is None else "seeds" if len(seeds) > 1 else "rows"
     return replace(cell, difference=found.figure, against=against, p=found.p, test=test)
+
+
+def paired_rows(cell: Cell, base: Cell, seeds: Sequence[int]) -> float | None:
+    """The variance over test rows of the difference, where it is known of both which rows are right; else None.
+
+    Of a mean over several measurements, whatever rows they share, the standard errors are averaged: an upper bound.
+    """
+    parts = [[one.right.get(seed, ()) for seed in seeds] for one in (cell, base)]
+    sizes = {tuple(text.partition(":")[0] for text in rights) for some in parts for rights in some}
+    if len(sizes) != 1 or not (count := len(parts[0][0])):
+        return None
+    errors = []
+    for place in range(count):
+        ours, theirs = ([unpacked(rights[place]) for rights in some] for some in parts)
+        errors.append(math.sqrt(paired_row_variance(ours, theirs)))
+    return fmean(errors) ** 2
 
 
 def direction(cell: Cell) -> Mark:

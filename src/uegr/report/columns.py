@@ -20,13 +20,18 @@ class Column:
 
 COLUMNS = (
     Column("own", "Own test", "the task's metric on the run's own held-out rows"),
+    Column("robust", "Robust", "mean of the accuracies under a calibrated word attack and under relative PGD"),
     Column("shift", "Shift", "mean accuracy over sets of other domains"),
     Column("adversarial", "Adversarial sets", "mean accuracy over adversarial sets"),
     Column("fgm", "FGM", "accuracy one gradient step away on the embedded input, mean over the sizes of the step"),
     Column("pgd", "PGD", "accuracy under PGD on the embedded input, mean over its radii"),
+    Column("pgd_relative", "Relative PGD", "accuracy under PGD within a radius relative to the model's word vectors"),
     Column("ece", "ECE", "expected calibration error on the own rows; less is better"),
+    Column("ece_calibrated", "ECE after", "the same after the temperature that fits the validation rows"),
     Column("anomaly", "Anomaly", "mean AUROC against texts from elsewhere"),
 )
+RELATIVE = "perturbation/relative pgd "  # how the keys of accuracies under relative PGD start
+PREFERRED = ("pwws", "textfooler", "genetic", "deepwordbug")  # the attack on words that the robust score takes
 LAST = Column("improvement", "Gap closed", "share of the gap to perfect that is closed, mean over perspectives (RoAST)")
 
 
@@ -39,11 +44,23 @@ def columns_of(run: TaskRun) -> Entries:
         average("adversarial", "adversarial sets, mean", starting(all_of, "adversarial/", "accuracy"), sets),
         average("fgm", "accuracy under FGM, mean over radii", starting(all_of, "perturbation/fgm ", "accuracy"), rows),
         average("pgd", "accuracy under PGD, mean over radii", starting(all_of, "perturbation/pgd ", "accuracy"), rows),
+        average("pgd_relative", "accuracy under relative PGD", starting(all_of, RELATIVE, "accuracy"), rows),
+        average("robust", "accuracy under a word attack and relative PGD, mean", robust(run), rows),
         average("ece", "calibration error (ECE)", starting(all_of, "calibration/", "ece"), rows),
+        average("ece_calibrated", "ECE after a temperature", starting(all_of, "calibration/", "ece_calibrated"), rows),
         average("anomaly", "AUROC, mean over outlier sets", starting(all_of, "anomaly/", "auroc"), sets),
         *attacks(run),
     ]
     return {entry.quantity.key: entry for entry in found if entry is not None}
+
+
+def robust(run: TaskRun) -> list[Entry]:
+    """What the robust score is the mean of: a calibrated word attack on own rows and relative PGD; both or none."""
+    pgd = average("pgd_relative", "", starting(run.figures, RELATIVE, "accuracy"), mean_of_same_rows)
+    attacks = {key: one for key, one in largest(run.task.attacks).items() if one.temperature and one.data == run.name}
+    found = {attacks[key].attack: run.figures.get(f"attack/{key}/accuracy_after") for key in attacks}
+    words = next((found[name] for name in (*PREFERRED, *sorted(found)) if found.get(name)), None)
+    return [words, pgd] if words and pgd else []
 
 
 def own(figures: Entries) -> Entry | None:
@@ -64,7 +81,9 @@ def average(key: str, label: str, entries: Sequence[Entry], mean: Callable[[Sequ
     if not entries:
         return None
     figure = entries[0].figure if len(entries) == 1 else mean([entry.figure for entry in entries])
-    return Entry(Quantity(key, label, entries[0].quantity.metric), figure)
+    known = all(len(entry.right) == 1 for entry in entries)
+    right = tuple(digits for entry in entries for digits in entry.right) if known else ()
+    return Entry(Quantity(key, label, entries[0].quantity.metric), figure, right)
 
 
 def attacks(run: TaskRun) -> list[Entry | None]:

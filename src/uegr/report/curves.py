@@ -63,7 +63,7 @@ def points(group: Group, attack: str) -> dict[float, Cell]:
 def accuracies(evaluation: Evaluation, attack: str) -> dict[float, Entry]:
     """The accuracy at each epsilon of one run."""
     curve = evaluation.perturbation.get(attack)
-    return {point.epsilon: Entry(ACCURACY, point.accuracy) for point in curve.points} if curve else {}
+    return {point.size: Entry(ACCURACY, point.accuracy) for point in curve.points} if curve else {}
 
 
 def curve(group: Group, style: Style, cells: Mapping[float, Cell], sizes: Sequence[float], aside: float) -> Trace:

@@ -10,6 +10,7 @@ from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
 from uegr.report.groups import BASELINE, Group, by_block, heading
+from uegr.report.headline import Headline, doubted, headlines
 from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
@@ -46,6 +47,7 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
     parts = [f"# {plain(title or default_title(collection, groups))}", plain(summary(groups))]
     found = verdict(groups)
     parts += verdict_parts(found) if found else []
+    parts += [part for one in headlines(groups) for part in headline_parts(one)]
     for block, some in by_block(groups).items():
         parts += [f"## {plain(heading(block))}", board(some)]
     if groups:
@@ -60,6 +62,19 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
         rows = [(left.folder, left.state, left.reason) for left in collection.left]
         parts += ["## Not counted", table(("folder", "state", "why"), rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def headline_parts(found: Headline) -> list[str]:
+    """The headline of a data set and model: a heading, a table, and the reasons to doubt it."""
+    heads = ["method", *(column.title for column in found.columns), *found.gains, "n", "passes"]
+    rows = []
+    for one in found.lines:
+        price = "–" if one.cost.passes is None else f"{one.cost.passes:.1f} ×"
+        gains = [text or "–" for text in one.gains]
+        rows.append([one.group.label, *map(told, one.cells), *gains, len(one.group.seeds), price])
+    reasons = [f"- {plain(reason)} ({plain(', '.join(names))})" for reason, names in doubted(found).items()]
+    doubts = ["Reasons to doubt, derived from the figures:\n\n" + "\n".join(reasons)] if reasons else []
+    return [f"## Headline: {plain(found.title)}", table(heads, rows), *doubts]
 
 
 def board(groups: Sequence[Group]) -> str:

@@ -70,6 +70,7 @@ class Entry:
 
     quantity: Quantity
     figure: Figure
+    right: tuple[str, ...] = ()  # which rows are right, for each figure that this is the mean of (statistics/rows.py)
 
 
 Entries = dict[str, Entry]  # by key
@@ -94,13 +95,24 @@ def evaluated(evaluation: Evaluation | None) -> Iterator[Entry]:
     for attack, curve in evaluation.perturbation.items():
         for point in curve.points:
             if point.epsilon > 0:
-                yield from each("perturbation", f"{attack} within {point.epsilon:g}", {"accuracy": point.accuracy})
-        yield from each("perturbation", attack, {"mean_drop": curve.mean_drop})
+                named = f"{spelt(attack)} within {point.size:g}"
+                yield from each("perturbation", named, {"accuracy": point.accuracy}, point.right)
+        yield from each("perturbation", spelt(attack), {"mean_drop": curve.mean_drop})
     sets = {"shift": evaluation.shift, "adversarial": evaluation.adversarial, "anomaly": evaluation.anomaly}
     for kind, some in sets.items():
         for name, scores in some.items():
             yield from each(kind, name, scores)
     yield from about_the_model(evaluation)
+
+
+def spelt(curve: str) -> str:
+    """What a curve is called.
+
+    >>> spelt("pgd_relative"), spelt("fgm")
+    ('relative pgd', 'fgm')
+    """
+    attack, _, kind = curve.partition("_")
+    return f"{kind} {attack}".strip()
 
 
 def about_the_model(evaluation: Evaluation) -> Iterator[Entry]:
@@ -122,13 +134,13 @@ def calibration_figures(found: Calibration) -> Figures:
 def scored(task: Task) -> Iterator[Entry]:
     """The scores at the end of training, the test split first."""
     for split in sorted(task.scores, key=lambda name: name != "test"):
-        yield from each("clean", split, task.scores[split])
+        yield from each("clean", split, task.scores[split], task.right.get(split))
 
 
 def attacked(attacks: Mapping[str, Attack]) -> Iterator[Entry]:
     """The summaries of word attacks; means over successes and searches have no interval."""
     for name, attack in attacks.items():
-        yield from each("attack", name, {"accuracy_after": attack.accuracy_after})
+        yield from each("attack", name, {"accuracy_after": attack.accuracy_after}, attack.right)
         if attack.success_rate is not None:
             yield from each("attack", name, {"success_rate": attack.success_rate})
         means = {
@@ -145,11 +157,12 @@ def bare(value: float, n: int) -> Figure:
     return Figure(value, math.nan, math.nan, n)
 
 
-def each(kind: str, name: str, scores: Figures) -> Iterator[Entry]:
-    """The known figures of one set."""
+def each(kind: str, name: str, scores: Figures, right: str | None = None) -> Iterator[Entry]:
+    """The known figures of one set; its accuracy is made of the rows that are `right`."""
     for metric, figure in scores.items():
         if math.isfinite(figure.value):
-            yield Entry(quantity(kind, name, metric), figure)
+            rows = (right,) if right and metric in ("accuracy", "accuracy_after") else ()
+            yield Entry(quantity(kind, name, metric), figure, rows)
 
 
 def quantity(kind: str, name: str, metric: str) -> Quantity:

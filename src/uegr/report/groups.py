@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from uegr.ledger.doubts import ONE_SEED, REPLAYED, doubts
 from uegr.report.cells import Cell, compared, marked, over_seeds
 from uegr.report.columns import columns_of
 from uegr.report.figures import Entry, Quantity, bare
@@ -58,6 +59,12 @@ class Group:
     def seeds(self) -> list[int]:
         return sorted({run.seed for run in self.runs})
 
+    @property
+    def doubts(self) -> list[str]:
+        """Why its figures may be unreliable."""
+        found = dict.fromkeys(reason for run in self.runs for reason in doubts(run.run.result))
+        return [*found, *([ONE_SEED] if len(self.seeds) == 1 else [])]
+
 
 def grouped(runs: Sequence[Run]) -> list[Group]:
     """The settings with their figures over seeds, each compared with its baseline."""
@@ -86,16 +93,27 @@ def rank(group: Group) -> list[tuple[bool, Any]]:
 
 
 def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
-    """A group for each combination of what varies: among all methods, or among the options of one."""
-    common = [path for path in varied(parts) if not path.startswith("method.")]
+    """A group for each combination of what varies: among all methods, or among the options of one.
+
+    A method that a grid calls `vanilla, passes of uegr` is one of its own: its name says how its training differs.
+    """
+    plain = [part for part in parts if method_of(part) == part.config.method.name]
     found: dict[str, Group] = {}
-    for method in dict.fromkeys(part.config.method.name for part in parts):
-        own = [part for part in parts if part.config.method.name == method]
+    for method in dict.fromkeys(method_of(part) for part in parts):
+        own = [part for part in parts if method_of(part) == method]
+        peers = plain if own[0] in plain else own
+        common = [path for path in varied(peers) if not path.startswith("method.")]
         paths = [*(path for path in varied(own) if path.startswith("method.")), *common]
         for part in own:
             options = tuple((path, part.run.settings.get(path)) for path in paths)
             found.setdefault(f"{method} {options!r}", Group(*block, method, options, [])).runs.append(part)
     return list(found.values())
+
+
+def method_of(part: TaskRun) -> str:
+    """The method's name, or what a grid calls it, if that says more: `vanilla, passes of uegr`."""
+    name, cell = part.config.method.name, part.run.result.cell
+    return cell.method if cell is not None and cell.method.startswith(f"{name}, ") else name
 
 
 def varied(parts: Sequence[TaskRun]) -> list[str]:
@@ -152,7 +170,7 @@ def grids_of(group: Group) -> list[Grid]:
 def is_meant(group: Group, wanted: Mapping[str, Any]) -> bool:
     """Whether the setting has these names (`method: vanilla`) and settings (`method.dropout: 0.0`)."""
     config, settings = group.runs[0].config, group.runs[0].run.settings
-    have = {**settings, "method": config.method.name, "model": config.model.name}
+    have = {**settings, "method": group.method, "model": config.model.name}
     return all(have.get(key) == value for key, value in wanted.items())
 
 
@@ -170,10 +188,10 @@ def heading(block: Block) -> str:
 
 
 def robustness(groups: Sequence[Group]) -> str | None:
-    """The column that stands for robustness: a word attack if there is one, else PGD, FGM, adversarial sets."""
+    """The column that stands for robustness: words and PGD together, a word attack, else PGD, FGM, adversarial sets."""
     present = {key for group in groups for key in group.columns}
-    words = sorted(key for key in present if key.startswith("attack "))
-    return next((key for key in (*words, *ROBUSTNESS) if key in present), None)
+    words = sorted(key for key in present if key.startswith("attack ") and not key.endswith(REPLAYED))
+    return next((key for key in ("robust", *words, *ROBUSTNESS) if key in present), None)
 
 
 def fill(groups: Sequence[Group]) -> None:

@@ -17,6 +17,7 @@ from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
 from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, grouped
+from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
 from uegr.report.reading import Collection, Run
@@ -51,7 +52,7 @@ def render(
     loader = PackageLoader("uegr.report")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["breakable"] = breakable
-    environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS}
+    environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS, "doubted": doubted}
     return environment.get_template("page.html.j2").render(
         title=title or default_title(collection, groups),
         summary=summary(groups),
@@ -62,6 +63,7 @@ def render(
         script=as_it_is(own),
         data=as_it_is(payload(sections)),  # escaped for a script element
         verdict=verdict(groups),
+        headlines=headlines(groups),
         board=leaderboard(groups),
         glance=glance(groups),
         evidence=evidence(groups),

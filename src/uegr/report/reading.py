@@ -1,4 +1,4 @@
-"""Find runs and grids below some folders and read them; what is unfinished or broken is listed, never fatal.
+"""Find runs, grids and ledgers below some folders and read them; what is unfinished or broken is listed, never fatal.
 
 The unit of every figure is one task of one run (`TaskRun`). Most runs have one task.
 """
@@ -13,6 +13,8 @@ from typing import Any
 
 from uegr import safe_yaml
 from uegr.errors import InputError
+from uegr.ledger.entries import looks_like_one
+from uegr.ledger.entries import read as read_entry
 from uegr.report.figures import Entries, figures_of
 from uegr.report.settings import leaves
 from uegr.result import NAME as RESULT
@@ -110,7 +112,8 @@ def collect(paths: Iterable[Path]) -> Collection:
     found, seen = Collection(), set()
     for path in paths:
         if not path.is_dir():
-            raise InputError(f"expected folders of runs, got {path}: {'a file' if path.exists() else 'no such folder'}")
+            what = "a file" if path.exists() else "no such folder"
+            raise InputError(f"expected folders of runs or of a ledger, got {path}: {what}")
         for folder, grid in run_folders(path, found):
             identity = os.path.realpath(folder)
             if identity not in seen:
@@ -120,7 +123,10 @@ def collect(paths: Iterable[Path]) -> Collection:
 
 
 def run_folders(top: Path, found: Collection) -> Iterator[tuple[Path, Grid | None]]:
-    """Each folder in which a run was started, with the grid that it is a cell of; runs are not searched for others."""
+    """Each folder in which a run was started and each file of a ledger, with the grid that it is a cell of.
+
+    Runs are not searched for others.
+    """
     waiting: list[tuple[Path, Grid | None]] = [(top, grid_above(top))]
     while waiting:
         folder, grid = waiting.pop()
@@ -134,8 +140,16 @@ def run_folders(top: Path, found: Collection) -> Iterator[tuple[Path, Grid | Non
             yield folder, grid
             continue
         grid = read_grid(folder, found) if GRID in names else grid
+        yield from ((path, grid) for path in ledger_files(folder, names, grid))
         below = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."]
         waiting += [(folder / name, grid) for name in sorted(below, reverse=True)]
+
+
+def ledger_files(folder: Path, names: Iterable[str], grid: Grid | None) -> list[Path]:
+    """The files of a ledger in a folder: in that of a study every JSON file, elsewhere those that start as they do."""
+    paths = sorted(folder / name for name in names if name.endswith(".json") and name[0] != ".")
+    study = grid is not None and grid.folder == folder and not (folder / CELLS).is_dir()
+    return [path for path in paths if study or looks_like_one(path)]
 
 
 def grid_above(folder: Path) -> Grid | None:
@@ -171,21 +185,25 @@ def read_grid(folder: Path, found: Collection) -> Grid | None:
     except (OSError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as error:
         found.left.append(Left(str(folder / GRID), "unreadable", " ".join(str(error).split())))
         return None
-    found.grids.append(grid)
-    return grid
+    same = next((one for one in found.grids if replace(one, folder=folder) == grid), None)
+    if same is None:  # its runs and its part of a ledger are one grid
+        found.grids.append(grid)
+    return same or grid
 
 
-def take(folder: Path, grid: Grid | None, top: Path, found: Collection) -> None:
-    """Add a run, or the reason why it is left out."""
-    name = str(folder.relative_to(top)) if folder != top else folder.name or str(folder.resolve())
-    path = folder / RESULT
+def take(place: Path, grid: Grid | None, top: Path, found: Collection) -> None:
+    """Add a run or a file of a ledger, or the reason why it is left out."""
+    name = str(place.relative_to(top)) if place != top else place.name or str(place.resolve())
+    grids, is_run = (grid,) if grid else (), place.is_dir()
+    path = place / RESULT if is_run else place
     if not path.is_file():
-        found.left.append(unfinished(name, folder))
+        found.left.append(unfinished(name, place))
         return
     try:
-        found.runs.append(Run(name, checked(read(path)), folder, (grid,) if grid else ()))
+        result = read(path) if is_run else read_entry(path).result
+        found.runs.append(Run(name.removesuffix(".json"), checked(result), place if is_run else None, grids))
     except InputError as error:
-        found.left.append(Left(name, "broken", " ".join(str(error).replace(str(path), RESULT).split())))
+        found.left.append(Left(name, "broken", " ".join(str(error).replace(str(path), path.name).split())))
 
 
 def checked(result: Result) -> Result:

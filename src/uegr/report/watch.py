@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from uegr.report.reading import CONFIG, FAILURE, GRID
-from uegr.result import NAME as RESULT
+from uegr.report.reading import CONFIG, GRID
 
 Stamp = frozenset[tuple[str, int, int]]
 
@@ -27,13 +26,16 @@ def written(folder: Path | str) -> Iterator[tuple[str, int, int]]:
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith((".", "checkpoint-")):
                     yield from written(entry.path)
-            elif entry.name in (RESULT, CONFIG, GRID, FAILURE) or (
-                entry.name.endswith(".jsonl") and "attacks" in entry.path
-            ):
+            elif entry.name in (CONFIG, GRID) or entry.name.endswith(".json") or is_journal(entry):
                 status = entry.stat()
                 yield entry.path, status.st_mtime_ns, status.st_size
         except OSError:
             continue
+
+
+def is_journal(entry: "os.DirEntry[str]") -> bool:
+    """Whether a file has the outcomes of an attack."""
+    return entry.name.endswith(".jsonl") and "attacks" in entry.path
 
 
 def watch(build: Callable[[], None], paths: Iterable[Path], seconds: float, rounds: int | None = None) -> int:

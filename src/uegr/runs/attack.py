@@ -14,7 +14,7 @@ from uegr.result import Attack, Result
 from uegr.runs import folder
 from uegr.runs.calibrate import honest_temperature
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
-from uegr.statistics import proportion
+from uegr.statistics import packed, proportion
 
 USUAL = {"seed": 0, "surface": "default", "side": "second", "budget": None, "calibrate": True}
 
@@ -129,6 +129,7 @@ def figures(
         seed=seed,
         settings=settings,
         journal=journal,
+        right=packed([outcome.right_after for outcome in outcomes]),
     )
 
 

@@ -1,13 +1,13 @@
 """Measure a finished run, task by task; the figures go into its result.json."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from uegr.data import Data, evaluation_sets
 from uegr.evaluation.calibration import BINS
 from uegr.evaluation.sets import Sets
-from uegr.evaluation.suite import evaluate
+from uegr.evaluation.suite import Radii, evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
 from uegr.runs.finished import FinishedTask, open_run
@@ -26,7 +26,9 @@ def evaluate_run(
     everything: bool = False,
     figures: Sequence[str] = USUAL,
     rows: int | None = None,
+    costly_rows: int = 200,
     sets: Sequence[str] = (),
+    radii: Mapping[str, Any] | None = None,
     bins: int = BINS,
     temperature: bool = False,
     quiet: bool = False,
@@ -37,8 +39,11 @@ def evaluate_run(
 
     Always the task metrics and calibration; by default accuracy one gradient step away, and the data sets that are its
     shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
-    Of the sets that cards name, `sets` chooses some. `bins` are those of the calibration error; `temperature` fits one
-    on validation rows first. `reading` says how the files in `datasets` are read, as in `uegr.data.load`.
+    `rows` bounds the rows of each set, `costly_rows` those of PGD, input gradients and sharpness.
+    Of the sets that cards name, `sets` chooses some. `radii` are those of FGM and PGD, as `uegr.evaluation.Radii` takes
+    them; both ascend the loss after the temperature that training fitted. `bins` are those of the calibration error;
+    `temperature` fits one on validation rows first. `reading` says how the files in `datasets` are read, as in
+    `uegr.data.load`.
     """
     wanted = set(FIGURES if everything else figures)
     run = open_run(place, trust_remote_code=trust_remote_code)
@@ -53,8 +58,10 @@ def evaluate_run(
         found = {}
         for name, task in run.tasks.items():
             others = [task.data(source, **reading) for source in datasets]
-            chosen = chosen_sets(task, wanted, others, sets, rows, temperature)
+            limits: dict[str, Any] = {"rows": rows, "costly_rows": costly_rows}
+            chosen = chosen_sets(task, wanted, others, sets, limits, temperature)
             how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature, "fitted": fitted(task, chosen)}
+            how |= {"radii": Radii(**(radii or {})), "ascended": ascended(task)}
             measured = evaluated(task, chosen, wanted, show, **how)
             found[name] = measured.model_copy(update={"left_out": measured.left_out | unmeasured(measured, wanted)})
     folder.update(place, lambda result: with_evaluations(result, found))
@@ -65,6 +72,11 @@ def fitted(task: FinishedTask, sets: Sets) -> float | None:
     """The task's temperature, unless it was fitted on the rows that are measured."""
     known = task.about.temperature
     return None if known is None or known.split == sets.split else known.value
+
+
+def ascended(task: FinishedTask) -> float:
+    """The temperature of the loss that FGM and PGD ascend: no figure is fitted to it, so the same rows may serve."""
+    return 1.0 if task.about.temperature is None else task.about.temperature.value
 
 
 def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
@@ -96,7 +108,7 @@ def chosen_sets(
     wanted: set[str],
     others: Sequence[Data],
     only: Sequence[str],
-    rows: int | None,
+    limits: dict[str, Any],
     temperature: bool,
 ) -> Sets:
     """The rows that one task is measured on."""
@@ -108,7 +120,7 @@ def chosen_sets(
         also=others,
         only=only,
         validation=task.validation_rows() if temperature else None,
-        rows=rows,
+        **limits,
     )
 
 

@@ -156,7 +156,7 @@ def evaluated(found: Evaluation) -> Iterator[tuple[str, Figure]]:
     for attack, curve in found.perturbation.items():
         for point in curve.points:
             if point.epsilon > 0:
-                yield f"accuracy, {attack} within {point.epsilon:g}", point.accuracy
+                yield f"accuracy, {attack} within {point.size:g}", point.accuracy
     for kind, sets in (("shift", found.shift), ("adversarial", found.adversarial)):
         for name, scores in sets.items():
             yield from ((f"{metric}, {short(name)} ({kind})", scores[metric]) for metric in scores)

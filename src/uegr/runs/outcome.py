@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from uegr.data import Data
@@ -18,6 +19,7 @@ from uegr.result import Figures, Machine, Task, Temperature
 from uegr.runs.calibrate import temperature_of
 from uegr.runs.heads import head_of
 from uegr.runs.prepare import Prepared
+from uegr.statistics.rows import packed
 from uegr.training.callbacks import best_folders
 from uegr.training.config import RunConfig
 
@@ -57,6 +59,7 @@ def task(prepared: Prepared, name: str) -> Task:
         metrics=data.metrics,
         rows=len(data.splits["train"]),
         scores={split: split_scores(prepared, data, split, given) for split, given in found.items()},
+        right={split: right_rows(data, split, given) for split, given in found.items() if is_classified(data, given)},
         temperature=fitted(data, found),
     )
 
@@ -68,6 +71,16 @@ def answers(prepared: Prepared, name: str, split: str) -> Any:
         return None
     model = answering(loaded.model, name)
     return probabilities(model, loaded.tokenizer, texts_of(rows), max_length=prepared.max_length)
+
+
+def is_classified(data: Data, found: Any) -> bool:
+    """Whether answers are classes that can be right."""
+    return data.labels is not None and found is not None
+
+
+def right_rows(data: Data, split: str, found: Any) -> str:
+    """Which rows of a split are right."""
+    return packed(found.argmax(1) == np.asarray(data.splits[split]["label"]))
 
 
 def split_scores(prepared: Prepared, data: Data, split: str, found: Any) -> Figures:

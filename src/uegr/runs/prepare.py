@@ -53,7 +53,8 @@ def resolved(config: RunConfig) -> dict[str, Any]:
     unused: dict[str, Any] = {} if config.augment.name else {"augment": True}
     rare = ("teachers", "start_from", "log_drift")
     unused |= {"training": {name for name in rare if not getattr(config.training, name)}}
-    unused |= {} if config.dataset.folds else {"dataset": {"folds", "fold"}}
+    folds = {"folds", "fold"} if config.dataset.folds is None else set()
+    unused |= {"dataset": folds | (set() if config.dataset.validation_as_test else {"validation_as_test"})}
     return full(config).model_dump(mode="json", exclude=unused)
 
 
@@ -109,7 +110,8 @@ def load_data(config: RunConfig, name: str) -> Data:
 
 
 def folded(data: Data, options: DatasetConfig) -> Data:
-    """The data with the configured fold as its test split."""
+    """The data with the configured fold, or its validation split, as its test split."""
+    data = data_room.with_validation_as_test(data) if options.validation_as_test else data
     return data if options.folds is None else data_room.with_fold(data, options.folds, options.fold or 0)
 
 

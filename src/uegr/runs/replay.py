@@ -15,13 +15,22 @@ from uegr.result import Attack
 from uegr.runs import folder
 from uegr.runs.attack import keep
 from uegr.runs.finished import FinishedTask, open_run
-from uegr.statistics import proportion
+from uegr.statistics import packed, proportion
 
 
 def replay_run(
-    place: Path, other: Path, *, attack: str = "pwws", task: str | None = None, trust_remote_code: bool = False
+    place: Path,
+    other: Path,
+    *,
+    attack: str = "pwws",
+    task: str | None = None,
+    called: str | None = None,
+    trust_remote_code: bool = False,
 ) -> dict[str, Attack]:
-    """The accuracy on what an attack found on another run, by the attack's name there; written into result.json."""
+    """The accuracy on what an attack found on another run, by the attack's name there; written into result.json.
+
+    `called` is the other run's name in it; without one, that of its folder.
+    """
     chosen = open_run(place, trust_remote_code=trust_remote_code).task(task)
     theirs = folder.read(other)
     source = theirs.tasks[theirs.task_named(task)]
@@ -32,14 +41,14 @@ def replay_run(
     found = {name: one for name, one in source.attacks.items() if one.attack == attack and one.journal}
     if not found:
         raise InputError(f"{other} was not attacked with {attack}; run `uegr attack {other} --attack {attack}` first")
-    called = {f"{name}, from {other.resolve().name}": one for name, one in found.items()}
-    made = {name: replayed(chosen, other, one) for name, one in called.items()}
+    source_name = called or other.resolve().name
+    made = {f"{name}, from {source_name}": replayed(chosen, other, one, source_name) for name, one in found.items()}
     for name, figures in made.items():
-        keep(chosen, name, figures, alone=False)
+        keep(chosen, name, figures, alone=called is not None)
     return made
 
 
-def replayed(task: FinishedTask, other: Path, found: Attack) -> Attack:
+def replayed(task: FinishedTask, other: Path, found: Attack, called: str) -> Attack:
     """One attack's texts on this model; a text that was not flipped there is scored as it was."""
     outcomes, started = outcomes_of(other / "attacks" / found.journal), time.perf_counter()
     before = right(task, outcomes, [outcome.text for outcome in outcomes])
@@ -63,7 +72,8 @@ def replayed(task: FinishedTask, other: Path, found: Attack) -> Attack:
         seconds_predicting=seconds,
         max_length=task.max_length,
         seed=found.seed,
-        settings=found.settings | {"replayed_from": other.resolve().name},
+        right=packed(after),
+        settings=found.settings | {"replayed_from": called},
     )
 
 

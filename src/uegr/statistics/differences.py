@@ -6,17 +6,24 @@ Another seed trains another model, and other test rows give another score. With 
     rows^2  = mean over seeds of (h / 1.96)^2 + (h' / 1.96)^2      h, h': half of the 95% intervals over rows
 
 All seeds are scored on the same rows, so more seeds do not shrink the second term. Two models tend to be right on the
-same rows; a result does not hold the answers row by row, so rows^2 is too large rather than too small. Where the
-answers are at hand, significance.mcnemar is sharper. p and the interval are Student's, with the degrees of freedom of
-Satterthwaite (1946). That is too bold where two or three seeds agree by luck, so the t test over seeds alone must
-agree: the larger p and the wider interval count. One seed says nothing about other seeds: its interval is that of the
-rows alone. Differences that are the same for every seed give neither p nor interval, as in significance.py.
+same rows, which these intervals do not know, so rows^2 is too large rather than too small. Where it is known which rows
+are right, the rows are paired too:
+
+    rows^2  = variance over the n rows of (mean over seeds of the difference on that row) / n
+
+A row's mean over few seeds also varies with the seeds, so that this is an upper bound too. p and the interval are
+Student's, with the degrees of freedom of Satterthwaite (1946). That is too bold where two or three seeds agree by luck,
+so the t test over seeds alone must agree: the larger p and the wider interval count. One seed says nothing about other
+seeds: its interval is that of the rows alone. Differences that are the same for every seed give neither p nor interval,
+as in significance.py.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+
+import numpy as np
 
 from uegr.statistics.intervals import NORMAL_95, Figure
 from uegr.statistics.seeds import deviation, quantile
@@ -30,8 +37,10 @@ class Difference:
     p: float | None
 
 
-def difference(scores: Sequence[Figure], base: Sequence[Figure]) -> Difference:
+def difference(scores: Sequence[Figure], base: Sequence[Figure], *, rows: float | None = None) -> Difference:
     """Compare figures with the baseline's, the i-th of both from the same seed, each with its interval over rows.
+
+    `rows` is the variance over rows, where it is known better than from these intervals (`paired_row_variance`).
 
     >>> ours, base = [Figure(0.80, 0.72, 0.88, 100)] * 2, [Figure(0.84, 0.76, 0.92, 100), Figure(0.86, 0.78, 0.94, 100)]
     >>> found = difference(ours, base)
@@ -41,7 +50,8 @@ def difference(scores: Sequence[Figure], base: Sequence[Figure]) -> Difference:
     values = [ours.value - other.value for ours, other in zip(scores, base, strict=True)]
     value, n = fmean(values), len(values)
     seeds = deviation(values) ** 2 / n if n > 1 else 0.0
-    rows = fmean(row_variance(ours) + row_variance(other) for ours, other in zip(scores, base, strict=True))
+    if rows is None:
+        rows = fmean(row_variance(ours) + row_variance(other) for ours, other in zip(scores, base, strict=True))
     if math.isnan(rows) or not (seeds if n > 1 else rows):
         return Difference(Figure(value, math.nan, math.nan, n), None)
     freedom = (seeds + rows) ** 2 / (seeds**2 / (n - 1)) if seeds else math.inf
@@ -49,6 +59,16 @@ def difference(scores: Sequence[Figure], base: Sequence[Figure]) -> Difference:
     half = max(math.sqrt(variance) * quantile(freedom) for variance, freedom in ways)
     p = max(2 * below(-abs(value) / math.sqrt(variance), freedom) for variance, freedom in ways)
     return Difference(Figure(value, value - half, value + half, n), p)
+
+
+def paired_row_variance(ours: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> float:
+    """The variance over rows of the mean difference, from which rows each seed's run has right, each (rows,).
+
+    >>> paired_row_variance([np.array([True, True, False, False])], [np.array([True, False, False, False])])
+    0.0625
+    """
+    moved = np.mean([one.astype(float) - other for one, other in zip(ours, base, strict=True)], axis=0)
+    return float(moved.var(ddof=1) / len(moved))
 
 
 def row_variance(figure: Figure) -> float:

@@ -58,6 +58,7 @@ class DatasetConfig(Strict):
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
     folds: int | None = Field(None, ge=2)  # parts of the training rows, for cross-validation
     fold: int | None = Field(None, ge=0)  # the part that is tested on, from 0
+    validation_as_test: bool = False  # test on the published validation split; hold validation rows out of training
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -67,7 +68,7 @@ class DatasetConfig(Strict):
 
     def reading(self) -> dict[str, Any]:
         """How the rows are read, as `uegr.data.load` takes it."""
-        keys = {"name", "train_size", "train_fraction", "holdout", "folds", "fold"}
+        keys = {"name", "train_size", "train_fraction", "holdout", "folds", "fold", "validation_as_test"}
         return self.model_dump(exclude=keys)
 
 

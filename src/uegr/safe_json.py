@@ -1,0 +1,30 @@
+"""JSON from anyone: numbers that can be computed with, and texts that can be written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from uegr.errors import InputError
+
+LARGEST = 1e100  # of the numbers: the square of each is finite too
+
+
+def number(written: str) -> float:
+    """A number that can be computed with: not infinite, and its square is not either.
+
+    >>> number("0.5")
+    0.5
+    """
+    if not abs(value := float(written)) < LARGEST:  # NaN is refused too
+        raise ValueError(f"expected numbers below {LARGEST:g}, got {written}")
+    return value
+
+
+def load(text: str | bytes, where: Path) -> Any:
+    """The values in a text; one line names `where` it came from if it cannot be read."""
+    try:
+        stored = json.loads(text, parse_float=number, parse_constant=number)
+        json.dumps(stored, ensure_ascii=False).encode("utf-8")  # half a surrogate pair cannot be written anywhere
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} is not valid JSON: {error}") from None
+    return stored
