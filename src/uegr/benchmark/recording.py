@@ -16,7 +16,7 @@ from uegr.benchmark.search import with_settings
 from uegr.benchmark.work import Work
 from uegr.errors import InputError, warn
 from uegr.ledger.entries import Entry, Reported, entry, read, write
-from uegr.ledger.stripping import rounded, without_places
+from uegr.ledger.stripping import without_places
 from uegr.result import Result
 from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
@@ -107,5 +107,5 @@ def default(now: dict[tuple[str, ...], Any], path: tuple[str, ...]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as a ledger has it: with eight digits, without the places of a machine, lists in place of tuples."""
-    return without_places(rounded(json.loads(json.dumps(value))))
+    """A value as a ledger has it: without the places of a machine, lists in place of tuples."""
+    return without_places(json.loads(json.dumps(value)))

@@ -5,7 +5,6 @@ from typing import Any
 
 from uegr.result import Evaluation, Result, Task
 
-DIGITS = 8  # of every number: far more than any figure has
 LEFT_OUT = "not measured"
 PLACE = re.compile(r"(?<![\w.])(?:~[\w.-]*|[A-Za-z]:)?(?:[/\\][^\s/\\'\",;=]+)+[/\\]?")
 
@@ -14,7 +13,7 @@ def stripped(result: Result) -> Result:
     """The numbers of a result, and the names and settings that they belong to."""
     tasks = {name: stripped_task(task) for name, task in result.tasks.items()}
     plain = result.model_copy(update={"tasks": tasks}).model_dump(mode="json", by_alias=True)
-    return Result.model_validate(without_places(rounded(plain)))
+    return Result.model_validate(without_places(plain))
 
 
 def stripped_task(task: Task) -> Task:
@@ -28,19 +27,6 @@ def stripped_task(task: Task) -> Task:
 def stripped_evaluation(evaluation: Evaluation) -> Evaluation:
     """What was left out keeps its name and loses the reason, which may quote a machine."""
     return evaluation.model_copy(update={"left_out": dict.fromkeys(evaluation.left_out, LEFT_OUT)})
-
-
-def rounded(value: Any) -> Any:
-    """Every number with eight digits.
-
-    >>> rounded({"value": 2 / 3, "n": 3})
-    {'value': 0.66666667, 'n': 3}
-    """
-    if isinstance(value, dict):
-        return {key: rounded(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [rounded(one) for one in value]
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def without_places(value: Any) -> Any:
