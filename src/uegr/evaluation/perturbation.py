@@ -199,7 +199,7 @@ def agrees(logits: Tensor, labels: Tensor) -> np.ndarray:
 
 
 def ascent(
-    model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor, temperature: float
+    model: nn.Module, batch: Batch, labels: Tensor, delta: Tensor, temperature: float = 1.0
 ) -> tuple[np.ndarray, Tensor]:
     """Which rows are right at delta, and the direction there in which each row's own loss grows."""
     with torch.enable_grad(), perturbed(model, delta, batch):
