@@ -19,6 +19,7 @@ from uegr.attacks import lexicons
 from uegr.data import load, vocabulary
 from uegr.data.duplicates import text_hashes
 from uegr.errors import DataWarning
+from uegr.files import machine
 from uegr.models import vectors
 from uegr.models.tokens import tokenized
 
@@ -160,7 +161,8 @@ def test_a_kill_before_each_rename_leaves_a_cache_that_works(place: int, own_cac
 
 
 def test_a_box_of_a_living_process_or_of_another_machine_stays(tmp_path: Path) -> None:
-    kept = [tmp_path / f".{cache.machine()}-{os.getppid()}-x{cache.BOX}", tmp_path / f".0-99999999-x{cache.BOX}"]
+    numbers = (f"{machine()}-{os.getppid()}", "00000000-99999999")
+    kept = [tmp_path / f".{number}-{'0' * 12}{cache.BOX}" for number in numbers]
     for folder in kept:
         folder.mkdir()
     with cache.box(tmp_path):

@@ -1,6 +1,7 @@
 """Files are whole or not there, only regular files are replaced, and the umask decides who may read them."""
 
 import os
+import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from uegr.errors import InputError
-from uegr.files import replacing, share, write_text
+from uegr.files import machine, replacing, share, write_text
 
 
 @pytest.fixture(params=[0o022, 0o027, 0o077, 0o002])
@@ -73,3 +74,30 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 def test_a_name_as_long_as_the_file_system_takes_is_written(tmp_path: Path) -> None:
     write_text(tmp_path / ("n" * 255), "text")
     assert (tmp_path / ("n" * 255)).read_text() == "text"
+
+
+def killed_while_writing(path: Path) -> None:
+    """A child is killed after it has written, before the file gets its name."""
+    process = os.fork()
+    if process == 0:
+        with replacing(path) as partial:
+            partial.write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    killed_while_writing(tmp_path / "a")
+    (left,) = os.listdir(tmp_path)
+    assert left.endswith(".partial")
+    write_text(tmp_path / "b", "text")
+    assert os.listdir(tmp_path) == ["b"]
+
+
+def test_what_a_living_process_another_machine_or_a_user_writes_stays(tmp_path: Path) -> None:
+    numbers = (f"{machine()}-{os.getppid()}", "00000000-99999999")
+    names = {*(f".a.{number}-{'0' * 12}.partial" for number in numbers), ".a.partial", f".{machine()}-9-x.partial"}
+    for name in names:
+        (tmp_path / name).touch()
+    write_text(tmp_path / "b", "text")
+    assert set(os.listdir(tmp_path)) == {*names, "b"}

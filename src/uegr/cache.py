@@ -8,18 +8,15 @@ at any moment leaves nothing half made in place; the next process removes the bo
 import hashlib
 import json
 import os
-import secrets
 import shutil
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from socket import gethostname
 from typing import Any
 
 from filelock import FileLock
 
-from uegr.files import set_aside
+from uegr.files import owned, remove_abandoned, set_aside
 
 BOX = ".box"
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -137,32 +134,10 @@ def digest(path: Path) -> str:
 def box(parent: Path) -> Iterator[Path]:
     """A temporary folder below `parent`. Those of processes that were killed are removed first."""
     parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob(f"*{BOX}"):
-        if is_abandoned(left):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = parent / f".{machine()}-{os.getpid()}-{secrets.token_hex(4)}{BOX}"
+    remove_abandoned(parent)
+    folder = parent / owned(BOX)
     folder.mkdir()
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def is_abandoned(folder: Path) -> bool:
-    """Whether the process that made a box, on this machine, has ended."""
-    host, _, rest = folder.name[1:].partition("-")
-    process = rest.partition("-")[0]
-    if host != machine() or not process.isdigit():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def machine() -> str:
-    """A short name for this machine: processes of others, on a shared disk, are not known here."""
-    return f"{zlib.crc32(gethostname().encode()):08x}"

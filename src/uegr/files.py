@@ -1,12 +1,20 @@
-"""Files that are whole or not there, with the permissions that the user's umask leaves."""
+"""Files that are whole or not there, with the permissions that the user's umask leaves.
+
+What is not whole yet has the machine and the process in its name. A process that was killed leaves it behind; the next
+one that writes into the same folder sees that its owner has ended, and removes it.
+"""
 
 import os
+import re
 import secrets
 import shutil
 import stat
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from socket import gethostname
 
 from uegr.errors import InputError, warn
 
@@ -17,6 +25,7 @@ KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }
+OWNED = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.[a-z]+$")  # machine, process and a random number
 
 
 def write_text(path: Path, text: str) -> None:
@@ -27,6 +36,12 @@ def write_text(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
+def flush(path: Path) -> None:
+    """Wait until a file is on the disk, if it is there."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 @contextmanager
 def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
     """A new, empty file beside `path` to write to. It becomes `path` at the end, and is deleted if anything raises.
@@ -34,7 +49,8 @@ def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
     A symbolic link is replaced, not followed: what it names may be outside of the folder.
     """
     refuse_special(path)
-    partial = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}{suffix}")
+    remove_abandoned(path.parent)
+    partial = path.with_name(f".{path.name[:60]}{owned(suffix)}")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     try:
         yield partial
@@ -70,10 +86,61 @@ def refuse_special(path: Path) -> None:
 def share(paths: Iterable[Path]) -> None:
     """Give files that a library wrote for their owner alone, as safetensors does, the permissions of all others."""
     for path in paths:
-        probe = path.with_name(f".{secrets.token_hex(6)}.partial")
+        probe = path.with_name(owned(".partial"))
         handle = os.open(probe, os.O_CREAT | os.O_EXCL, 0o666)  # the kernel applies the umask
         try:
             os.chmod(path, stat.S_IMODE(os.fstat(handle).st_mode))
         finally:
             os.close(handle)
             probe.unlink()
+
+
+def flush_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk; not every system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def owned(suffix: str) -> str:
+    """The end of a name, by which others see whether the process that it belongs to still runs."""
+    return f".{machine()}-{os.getpid()}-{secrets.token_hex(6)}{suffix}"
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove what processes that have ended left half written in a folder."""
+    for name in os.listdir(folder) if folder.is_dir() else ():
+        if is_abandoned(name):
+            with suppress(OSError):  # another process was faster, or the folder may not be written
+                remove(folder / name)
+
+
+def is_abandoned(name: str) -> bool:
+    """Whether the process that a name belongs to, on this machine, has ended.
+
+    >>> is_abandoned(f".result.json{owned('.partial')}"), is_abandoned("result.json")
+    (False, False)
+    """
+    found = OWNED.search(name)
+    if found is None or found[1] != machine():
+        return False
+    try:
+        os.kill(int(found[2]), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@cache
+def machine() -> str:
+    """A short name for this machine, or container: processes of others, on a shared disk, are not known here."""
+    try:
+        processes = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        processes = ""
+    return f"{zlib.crc32(f'{gethostname()} {processes}'.encode()):08x}"

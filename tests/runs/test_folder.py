@@ -1,7 +1,10 @@
 """The folder of a run: one writer of result.json that loses nothing, and folders that are left alone."""
 
+import os
+import shutil
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +125,35 @@ def test_a_run_is_resumed_only_with_the_same_settings(tmp_path: Path) -> None:
         folder.check(tmp_path, {"seed": 0}, resume=False)
     with pytest.raises(InputError, match="started with another seed"):
         folder.check(tmp_path, {"seed": 1, "training": {"epochs": 1}}, resume=True)
+
+
+def test_everything_is_on_the_disk_before_the_result_and_the_result_before_checkpoints_go(
+    run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The order of flushes, renames and removals: after a power failure nothing counts that is not whole."""
+    seen: list[tuple[str, str]] = []
+    flush, replace, rmtree = os.fsync, os.replace, shutil.rmtree
+
+    def flushed(handle: int) -> None:
+        seen.append(("flush", Path(os.readlink(f"/proc/self/fd/{handle}")).name))
+        flush(handle)
+
+    def renamed(source: Path, target: Path) -> None:
+        seen.append(("rename", Path(target).name))
+        replace(source, target)
+
+    def removed(path: Path, *args: Any, **options: Any) -> None:
+        seen.append(("remove", Path(path).name))
+        rmtree(path, *args, **options)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", renamed)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    config = RunConfig.model_validate(folder.read(run).config.model_dump())
+    train(config, tmp_path / "new", quiet=True)
+    done = seen.index(("rename", "result.json"))
+    assert {("flush", name) for name in ("model.safetensors", "tokenizer.json", "new")} <= set(seen[:done])
+    checkpoint = seen.index(("flush", "optimizer.pt"))
+    assert ("flush", "metrics.jsonl") in seen[:checkpoint]
+    assert seen.index(("flush", "checkpoint-2")) > checkpoint
+    assert seen.index(("flush", "new"), done) < seen.index(("remove", "checkpoint-2"), done)

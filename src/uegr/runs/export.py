@@ -12,6 +12,7 @@ import torch
 from uegr.errors import InputError
 from uegr.files import refuse_special
 from uegr.models.texts import Text, batches, evaluating, scores, texts_of
+from uegr.runs import folder, manifest
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 
 TEXTS, TOLERANCE, BATCH = 100, 1e-4, 16
@@ -33,19 +34,17 @@ class Exported:
 
 
 def export_onnx(
-    folder: Path, output: Path | None = None, *, calibrate: bool = False, trust_remote_code: bool = False
+    place: Path, output: Path | None = None, *, calibrate: bool = False, trust_remote_code: bool = False
 ) -> Exported:
     """Write the run's model as one ONNX file; nothing is left behind if the two disagree by more than 1e-4.
 
-    `calibrate` divides its logits by the run's temperature.
+    `calibrate` divides its logits by the run's temperature. A file in the run's folder is listed in its manifest.
     """
     from uegr.models import export
 
-    path = output or folder / FILE
-    if not path.parent.is_dir():
-        raise InputError(f"expected a folder that exists for {path.name}, got {path.parent}")
-    refuse_special(path)
-    run = next(iter(open_run(folder, trust_remote_code=trust_remote_code).tasks.values()))
+    path = output or place / FILE
+    check_place(place, path)
+    run = next(iter(open_run(place, trust_remote_code=trust_remote_code).tasks.values()))
     export.refuse(run.model)
     texts, heat = check_texts(run), run.heat() if calibrate else 1.0
     with evaluating(run.model), export.exported(run.model, example(run, texts), path, heat) as made:
@@ -55,7 +54,27 @@ def export_onnx(
                 f"the ONNX model differs from the torch model by {difference:.1e} in a probability, expected at most "
                 f"{TOLERANCE:.0e}; nothing was written"
             )
+        if inside(place, path):
+            with folder.lock(place):
+                manifest.forget(place, path.name)  # a kill before the next lines leaves a file that is not listed
+    if inside(place, path):
+        with folder.lock(place):
+            manifest.record(place, path.name)
     return Exported(path, len(texts), difference)
+
+
+def inside(place: Path, path: Path) -> bool:
+    """Whether a file is directly in the folder of the run."""
+    return path.parent.resolve() == place.resolve()
+
+
+def check_place(place: Path, path: Path) -> None:
+    """Refuse what is not a place for a new file, and the files of the run itself."""
+    if not path.parent.is_dir():
+        raise InputError(f"expected a folder that exists for {path.name}, got {path.parent}")
+    refuse_special(path)
+    if inside(place, path) and path.suffix != manifest.EXPORT:
+        raise InputError(f"expected a name that ends with .onnx in the folder of the run, got {path.name}")
 
 
 def check_texts(run: FinishedTask) -> list[Text]:

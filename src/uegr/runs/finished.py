@@ -141,6 +141,8 @@ class FinishedRun:
         """Model and tokenizer as `uegr.models.load` gives them; a damaged file is an error."""
         if reason := manifest.damage(self.folder):
             raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
+        if reason := manifest.damaged_export(self.folder):
+            raise InputError(f"{reason}; remove the file, then export it again with `uegr export RUN --onnx`")
         return models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)
 
     @property

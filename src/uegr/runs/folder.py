@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from uegr import result as results
 from uegr import safe_yaml
 from uegr.errors import InputError
-from uegr.files import write_text
+from uegr.files import flush_folder, remove_abandoned, write_text
 from uegr.result import Result
 from uegr.runs import model_card
 
@@ -32,8 +32,7 @@ def tidy(folder: Path) -> None:
     """Remove what a killed process left: a folder in which no run had started, temporary files."""
     if folder.exists() and not (folder / CONFIG).is_file():
         shutil.rmtree(folder)
-    for rest in folder.glob(".*.json.*"):
-        rest.unlink(missing_ok=True)
+    remove_abandoned(folder)
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -76,6 +75,7 @@ def create(folder: Path, result: Result) -> Result:
     """The model card, then result.json, which says that the run is done; checkpoints are not needed any more."""
     with lock(folder):
         write(folder, result)
+    flush_folder(folder)  # the name of result.json is on the disk before the names of checkpoints go
     clear_checkpoints(folder)
     return result
 
@@ -83,7 +83,15 @@ def create(folder: Path, result: Result) -> Result:
 def update(folder: Path, change: Callable[[Result], Result]) -> Result:
     """Replace result.json by `change` of what it holds now; nobody else's section is lost."""
     with lock(folder):
-        return write(folder, change(read(folder)))
+        done = write(folder, change(read(folder)))
+        clear_checkpoints(folder)  # of a training that was killed after its last file
+    return done
+
+
+def finished(folder: Path) -> Result:
+    """The result of a run that is done, without the checkpoints that a training leaves if it is killed at its end."""
+    clear_checkpoints(folder)
+    return read(folder)
 
 
 def write(folder: Path, result: Result) -> Result:
@@ -107,6 +115,7 @@ def write_config(folder: Path, config: dict[str, Any]) -> None:
 
 def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
     """A run may start in a new or empty folder, or resume where the same run started; any other folder is an error."""
+    remove_abandoned(folder)
     before = read_config(folder)
     if before is None:
         if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {LOCK}):

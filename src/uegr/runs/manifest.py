@@ -18,10 +18,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from uegr.errors import InputError
-from uegr.files import write_text
+from uegr.files import flush_folder, write_text
 
 NAME = "manifest.json"
-CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", "failure.json", ".lock"}  # written again later
+EXPORT = ".onnx"
+# written again later, or removed when the run is done
+CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", "failure.json", "answers.safetensors", "answers.part"}
 
 
 class Part(BaseModel):
@@ -43,6 +45,7 @@ class Origin(Part):
     weights: str  # the hash of the weights that training started from
     versions: dict[str, str]
     threads: int
+    processes: int
     commit: str | None  # of the code, where it runs from a clone
 
 
@@ -61,6 +64,7 @@ def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], model: Any, ver
         weights=weights_digest(model),
         versions=versions,
         threads=torch.get_num_threads(),
+        processes=int(os.environ.get("WORLD_SIZE", 1)),
         commit=commit(),
     )
 
@@ -88,8 +92,25 @@ def commit() -> str | None:
 def write(folder: Path, started_from: Origin) -> None:
     """Flush every file of the folder to the disk, then write the manifest."""
     files = {path.name: listed(path, flush=True) for path in parts(folder)}
-    write_text(folder / NAME, Manifest(files=files, origin=started_from).model_dump_json(indent=2) + "\n")
+    store(folder, Manifest(files=files, origin=started_from))
+
+
+def store(folder: Path, content: Manifest) -> None:
+    write_text(folder / NAME, content.model_dump_json(indent=2) + "\n")
     flush_folder(folder)
+
+
+def record(folder: Path, name: str) -> None:
+    """Add a file that was exported into the folder of a finished run."""
+    known = read(folder)
+    store(folder, known.model_copy(update={"files": known.files | {name: listed(folder / name, flush=True)}}))
+
+
+def forget(folder: Path, name: str) -> None:
+    """Leave an exported file out, before it is replaced."""
+    known = read(folder)
+    if name in known.files:
+        store(folder, known.model_copy(update={"files": {one: f for one, f in known.files.items() if one != name}}))
 
 
 def parts(folder: Path) -> list[Path]:
@@ -98,12 +119,12 @@ def parts(folder: Path) -> list[Path]:
 
 
 def is_changing(name: str) -> bool:
-    """Whether a file may change, or go, after its run is done.
+    """Whether a file may change, or go, after its run is done; what is hidden is a lock, or not whole yet.
 
     >>> is_changing("model.safetensors"), is_changing("model.onnx"), is_changing("damaged-result.json")
     (False, True, True)
     """
-    return name in CHANGING or name.endswith(".onnx") or name.startswith("damaged-")
+    return name in CHANGING or name.endswith(EXPORT) or name.startswith(("damaged-", "."))
 
 
 def listed(path: Path, flush: bool = False) -> Listed:
@@ -112,16 +133,6 @@ def listed(path: Path, flush: bool = False) -> Listed:
         if flush:
             os.fsync(file.fileno())
         return Listed(size=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
-
-
-def flush_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk; not every system can."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def read(folder: Path) -> Manifest:
@@ -141,12 +152,23 @@ def damage(folder: Path) -> str | None:
         known = read(folder).files
     except InputError as error:
         return str(error)
-    for name, expected in known.items():
-        path = folder / name
-        if not path.is_file():
-            return f"{path} is missing"
-        if path.stat().st_size != expected.size:
-            return f"{path} has {path.stat().st_size:,} bytes, expected {expected.size:,}"
-        if listed(path).sha256 != expected.sha256:
-            return f"{path} has changed since it was written: its sha256 is another"
+    kept = {name: file for name, file in known.items() if not name.endswith(EXPORT)}
+    return next((reason for name in kept if (reason := difference(folder / name, kept[name]))), None)
+
+
+def damaged_export(folder: Path) -> str | None:
+    """What is wrong with the files that were exported into a folder; they may be missing."""
+    kept = {name: file for name, file in read(folder).files.items() if name.endswith(EXPORT)}
+    there = [name for name in kept if (folder / name).exists()]
+    return next((reason for name in there if (reason := difference(folder / name, kept[name]))), None)
+
+
+def difference(path: Path, expected: Listed) -> str | None:
+    """How a file differs from what was written."""
+    if not path.is_file():
+        return f"{path} is missing"
+    if path.stat().st_size != expected.size:
+        return f"{path} has {path.stat().st_size:,} bytes, expected {expected.size:,}"
+    if listed(path).sha256 != expected.sha256:
+        return f"{path} has changed since it was written: its sha256 is another"
     return None

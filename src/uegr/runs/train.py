@@ -28,7 +28,7 @@ def train(
     if first:  # another process may come late, and find what the first one has written
         folder.check(place, settings, resume)
     if folder.is_done(place):
-        return folder.read(place)
+        return folder.finished(place)
     prepared = prepare(start.located(config, place), development=development)
     augment.check(prepared)
     probes.check(prepared)
