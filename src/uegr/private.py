@@ -29,6 +29,8 @@ NAMES = (
     Private(TRAINER, "_prepare_inputs", "(self, inputs)", "a batch on its device"),
     Private(TRAINER, "_save_optimizer_and_scheduler", "(self, output_dir)", "the method's state in a checkpoint"),
     Private(TRAINER, "_load_optimizer_and_scheduler", "(self, checkpoint)", "the method's state from a checkpoint"),
+    Private(TRAINER, "_tr_loss", ATTRIBUTE, "the losses since the last log entry, in a checkpoint"),
+    Private(TRAINER, "_globalstep_last_logged", ATTRIBUTE, "the step of that entry"),
     Private(TRAINER, "_loss_shifts_labels", ATTRIBUTE, "a causal loss has no label for the first token"),
     Private(TRAINER, "model_accepts_loss_kwargs", ATTRIBUTE, "does the model's loss divide by the number of items"),
     Private(TRAINER, "current_gradient_accumulation_steps", ATTRIBUTE, "micro-batches of this step"),

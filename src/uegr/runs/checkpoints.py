@@ -1,28 +1,26 @@
 """Checkpoints that are whole: each has a manifest, a damaged one is set aside, and the one before it is used."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
+from torch import distributed
 from transformers import TrainerCallback
 
 from uegr.errors import InputError, warn
+from uegr.files import flush, flush_folder
 from uegr.runs import manifest
+from uegr.runs.folder import METRICS
 from uegr.runs.manifest import Origin
 from uegr.training.callbacks import best_folders
 
 KEPT = 2  # checkpoints: the one before the newest serves where the newest is damaged
 
 
-class Manifests(TrainerCallback):
-    """Writes the manifest of every checkpoint; a log entry before it ends the window of the running means.
-
-    So a resumed run logs the same means as an undisturbed one: no window reaches over a checkpoint.
-    """
-
-    def __init__(self, started_from: Origin) -> None:
-        self.started_from = started_from
+class LogEntries(TrainerCallback):
+    """A log entry at every checkpoint of the configuration; not at one that SIGTERM asks for, which comes later."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         control.should_log = control.should_log or control.should_save
@@ -30,9 +28,33 @@ class Manifests(TrainerCallback):
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         control.should_log = control.should_log or control.should_save
 
+
+class Manifests(TrainerCallback):
+    """Writes the manifest of every checkpoint, when all processes have written their parts of it.
+
+    A checkpoint that falls on an evaluation is put off until after it: else a run that is killed in between would
+    resume behind an evaluation that it never made.
+    """
+
+    def __init__(self, started_from: Origin) -> None:
+        self.started_from, self.save_later = started_from, False
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        evaluates = state.global_step >= state.max_steps or math.isclose(state.epoch, round(state.epoch), abs_tol=1e-9)
+        self.save_later = control.should_save and evaluates
+        control.should_save = control.should_save and not evaluates
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        control.should_save, self.save_later = control.should_save or self.save_later, False
+
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if args.world_size > 1:
+            distributed.barrier()
         if state.is_world_process_zero:
-            manifest.write(Path(args.output_dir) / f"checkpoint-{state.global_step}", self.started_from)
+            place = Path(args.output_dir)
+            flush(place / METRICS)  # a resumed run keeps its lines up to the checkpoint
+            manifest.write(place / f"checkpoint-{state.global_step}", self.started_from)
+            flush_folder(place)
 
 
 def numbered(folder: Path) -> list[Path]:
@@ -72,6 +94,11 @@ def check_origin(folder: Path, before: Origin, now: Origin) -> None:
         raise InputError(
             f"expected the base weights that {folder} was started with, got others; "
             "restore the model, or choose another --output"
+        )
+    if before.processes != now.processes:
+        raise InputError(
+            f"expected the {before.processes} processes that {folder} was started with, got {now.processes}; "
+            f"start as many with torchrun, or choose another --output"
         )
     if before.threads != now.threads:
         warn(

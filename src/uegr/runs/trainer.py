@@ -9,7 +9,7 @@ import torch
 
 from uegr.runs import augment, folder, manifest, probes
 from uegr.runs.attacked_rows import Augment
-from uegr.runs.checkpoints import KEPT, Manifests
+from uegr.runs.checkpoints import KEPT, LogEntries, Manifests
 from uegr.runs.manifest import Origin
 from uegr.runs.prepare import Prepared
 from uegr.training.config import RunConfig
@@ -25,12 +25,13 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
     quieten()
     config = prepared.config
     bar = ShowProgress(f"{config.method['name']} · {config.model.name} · {', '.join(prepared.sets)}", quiet)
-    callbacks: list[Any] = [SaveAndEnd(), bar, MetricsFile(place / folder.METRICS)]
+    ending = SaveAndEnd()
+    callbacks: list[Any] = [LogEntries(), ending, bar, MetricsFile(place / folder.METRICS)]
     callbacks += probes.probes(prepared)
     if keeps_best(config):
         metric, seal = probes.chosen_by(prepared), partial(manifest.write, started_from=started_from)
         callbacks.append(KeepBest(place, metric, config.training.patience, seal))
-    callbacks.append(Manifests(started_from))  # after the one that puts off a checkpoint
+    callbacks.append(Manifests(started_from))
     adding, rows = augment.augmented(prepared, place, bar)
     trainer = prepared.heads.trainer(
         prepared.sets,
@@ -46,7 +47,7 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         skip_nonfinite=config.training.skip_nonfinite,
     )
     without_printing(trainer)
-    trainer.ending = callbacks[0]
+    trainer.ending = ending
     for callback in (*callbacks, *adding):
         if isinstance(callback, KeepBest | Augment | probes.Probe):
             callback.trainer = weakref.proxy(trainer)  # no cycle: the memory of a training is freed at its end

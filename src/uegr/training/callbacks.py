@@ -10,6 +10,8 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from transformers import TrainerCallback
 
+from uegr.files import write_text
+
 
 def progress_bar(disable: bool = False) -> Progress:
     """The one look of progress in this tool; on standard error, so that --json output stays clean."""
@@ -65,10 +67,10 @@ class MetricsFile(TrainerCallback):
             return
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         kept = [line for line in lines if _step(line) <= state.global_step]
-        self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        write_text(self.path, "".join(f"{line}\n" for line in kept))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        kept = {key: value for key, value in (logs or {}).items() if not is_time(key)}
+        kept = {key: value for key, value in (logs or {}).items() if not is_time(key) and key != "epoch"}
         if state.is_world_process_zero and kept:
             entry = {"step": state.global_step, "epoch": state.epoch, **kept}
             with self.path.open("a", encoding="utf-8") as file:
@@ -104,8 +106,7 @@ class KeepBest(TrainerCallback):
     """The weights of the evaluation that scored highest, in `folder`/best-STEP, whole or not there.
 
     transformers' load_best_model_at_end ties checkpoints to evaluations; this leaves checkpoints free. Writing the same
-    best again after a resume gives the same files. A checkpoint that falls on an evaluation is written after it: a
-    resumed run knows its score. `seal` is called with the folder before it gets its name.
+    best again after a resume gives the same files. `seal` is called with the folder before it gets its name.
     """
 
     def __init__(
@@ -113,15 +114,6 @@ class KeepBest(TrainerCallback):
     ) -> None:
         self.folder, self.metric, self.patience, self.seal = folder, f"eval_{metric}", patience, seal
         self.trainer: Any = None
-        self.save_later = False
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        evaluates = state.global_step >= state.max_steps or math.isclose(state.epoch, round(state.epoch), abs_tol=1e-9)
-        self.save_later = control.should_save and evaluates
-        control.should_save = control.should_save and not evaluates
-
-    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        control.should_save, self.save_later = control.should_save or self.save_later, False
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any = None, **kwargs: Any) -> None:
         score = (metrics or {}).get(self.metric)

@@ -23,6 +23,7 @@ from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.encoder import encoder_names
 from uegr.pieces.schedule import Moment
+from uegr.training import window
 from uegr.training.finite import Guard, check_weights, description
 from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
@@ -52,6 +53,7 @@ class RobustTrainer(Trainer):
         self.method = copy.deepcopy(method)
         self.guard = Guard(skip_nonfinite)
         self.terms: dict[str, Tensor] = {}
+        self.carried: Tensor | None = None
         self.epoch_steps: int | None = None
         self.prepared = False
         self._refuse()
@@ -238,18 +240,19 @@ class RobustTrainer(Trainer):
         super()._save_optimizer_and_scheduler(output_dir)
         state = {name: value.contiguous() for name, value in self.method.state_dict().items()}
         Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have made it yet
-        save_file(state, self._state_file(output_dir))
+        save_file(state, self._state_file(output_dir, "method"))
+        window.save(self, self._state_file(output_dir, "window"))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
-        if checkpoint is not None and (file := self._state_file(checkpoint)).exists():
+        if checkpoint is not None and (file := self._state_file(checkpoint, "method")).exists():
             device = self.args.device
             place = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no "cpu:0"
             self.method.load_state_dict(load_file(file, device=place))
-            self._noted_at = self.state.global_step
+            window.load(self, self._state_file(checkpoint, "window"))
 
-    def _state_file(self, folder: str) -> Path:
-        return Path(folder) / f"method_{self.args.process_index}.safetensors"
+    def _state_file(self, folder: str, kind: str) -> Path:
+        return Path(folder) / f"{kind}_{self.args.process_index}.safetensors"
 
 
 def give_substitutes(method: Method, tokenizer: Any) -> None:
@@ -270,6 +273,7 @@ class GradientEdits(TrainerCallback):
         self.trainer = weakref.proxy(trainer)  # the trainer keeps its callbacks: no cycle, so that its memory is freed
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        window.carry_on(self.trainer)
         try:
             batches = len(kwargs["train_dataloader"])
         except TypeError:  # a stream has no length
