@@ -52,7 +52,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "cli/train": ("train",),
 }
 NOT_SHOWN_BY = {("data/local", "--label-column", "predict"): "predict reads no labels"}
-OTHER_PROGRAMS = ("packages", "benchmark/processes")  # they call pip and torchrun
+OTHER_PROGRAMS = ("packages", "benchmark/processes", "cli/interruption")  # they name options of pip and torchrun
 NAMES = ("InputError", "warn", "ValueError", "TrainingWarning", "DataWarning")
 
 

@@ -60,7 +60,7 @@ WORK = (
     "data.check.check",
 )
 INTERRUPTED = {
-    "train --dataset 'my data.csv'": "resume with: uegr train --dataset 'my data.csv' --resume",
+    "train --dataset 'my data.csv'": "run it again with: uegr train --dataset 'my data.csv'",  # nothing has started
     "train --resume --dataset x": "resume with: uegr train --resume --dataset x",
     "attack runs/first --attack pwws": "resume with: uegr attack runs/first --attack pwws --resume",
     "benchmark grid.yaml --scale smoke": "resume with: uegr benchmark grid.yaml --scale smoke",
@@ -79,6 +79,32 @@ def test_an_interrupted_command_suggests_the_one_that_resumes_it(line, uegr, mon
     code, out, error = uegr(*shlex.split(line))
     assert (code, out) == (130, "")
     assert error == f"\nuegr: interrupted; {INTERRUPTED[line]}\n"
+
+
+def test_a_training_that_has_started_is_resumed(uegr, monkeypatch, tmp_path):
+    def interrupt(config, place, **options):
+        place.mkdir()
+        (place / "config.yaml").touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uegr.runs.train.train", interrupt)
+    code, _, error = uegr("train", "--dataset", "snippets", "--output", tmp_path / "run")
+    assert code == 130
+    assert error == (
+        f"\nuegr: interrupted; resume with: uegr train --dataset snippets --output {tmp_path / 'run'} --resume\n"
+    )
+
+
+def test_of_several_processes_the_first_one_says_how_to_resume(uegr, monkeypatch):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("uegr.training.config.read_config", interrupt)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    line = "torchrun --standalone --nproc-per-node=2 -m uegr.cli train --dataset x --resume"
+    for rank, shown in (("0", f"\nuegr: interrupted; resume with: {line}\n"), ("1", "")):
+        monkeypatch.setenv("RANK", rank)
+        assert uegr("train", "--dataset", "x", "--resume")[2] == shown
 
 
 def test_ctrl_c_reaches_the_advice_of_the_entry_point(tmp_path):

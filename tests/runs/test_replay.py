@@ -65,12 +65,20 @@ def test_replayed_on_itself_an_attack_is_as_strong_as_it_was(home):
     assert again.accuracy_after.value == pytest.approx(own.accuracy_after.value, abs=1 / 24 + 1e-9)
 
 
-def test_what_only_a_search_needs_is_refused(home):
-    refused = replay(home, "run1", "run0", "--budget", 9, "--resume")
-    assert "--budget, --resume is for a search, and --replay searches nothing" in str(refused.exception)
-
-
 def test_a_damaged_journal_is_one_line(tmp_path):
     (tmp_path / "a.jsonl").write_text("{\n")
     with pytest.raises(InputError, match="is not the journal of an attack"):
         outcomes_of(tmp_path / "a.jsonl")
+
+
+SEARCHING = ["--examples 200", "--surface wordnet", "--side first", "--seed 0", "--overwrite", "--no-calibrate",
+             "--calibrate", "--budget 5", "--dataset x", "--set a=b", "--resume", "--encoding utf-8",
+             "--kind regression", "--drop-missing"]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", SEARCHING)
+def test_what_only_a_search_uses_is_refused(home, given):
+    """Even where it has its usual value: nothing that is typed is ignored."""
+    error = replay(home, "run1", "run0", *given.split()).exception
+    assert isinstance(error, InputError)
+    assert str(error) == f"{given.split()[0]}: for a search, and --replay searches nothing; leave it out"

@@ -13,6 +13,8 @@ from uegr.cli.printing import print_json
 from uegr.errors import InputError
 from uegr.terminal import echo
 
+REPLAYING = ("run", "replay", "attack", "task", "trust_remote_code", "quiet", "as_json")  # what --replay uses
+
 
 class Side(StrEnum):
     first = "first"
@@ -21,6 +23,7 @@ class Side(StrEnum):
 
 @with_groups(files=FILES, labels=LABELS)
 def attack(
+    context: typer.Context,
     run: Run,
     files: dict[str, Any],
     labels: dict[str, Any],
@@ -65,9 +68,7 @@ def attack(
     from uegr.console import Console
 
     if replay is not None:
-        searching = {"--dataset": dataset, "--budget": budget, "--set": settings, "--resume": resume}
-        if wrong := [flag for flag, value in searching.items() if value]:
-            raise InputError(f"{', '.join(wrong)} is for a search, and --replay searches nothing; leave it out")
+        refuse_searching(context)
         print_replayed(run, replay, as_json, attack=attack, task=task, trust_remote_code=trust_remote_code)
         return
 
@@ -96,6 +97,25 @@ def attack(
         print_json(asdict(results.summary))
     else:
         Console().print(shown(results))
+
+
+def refuse_searching(context: typer.Context) -> None:
+    """Refuse the options of a search beside --replay: none may be ignored without a word."""
+    searching = [one for one in context.command.params if one.name not in REPLAYING]
+    if flags := [flag(context, one) for one in searching if is_given(context, one)]:
+        raise InputError(f"{', '.join(flags)}: for a search, and --replay searches nothing; leave it out")
+
+
+def is_given(context: typer.Context, option: Any) -> bool:
+    """Whether an option was typed, even with its default."""
+    source = context.get_parameter_source(option.name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def flag(context: typer.Context, option: Any) -> str:
+    """The option as it was typed."""
+    names: list[str] = option.secondary_opts if context.params[option.name] is False else option.opts
+    return names[0]
 
 
 def print_replayed(run: Path, other: Path, as_json: bool, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the machine refuses, as one line: a full disk, a folder that may not be written, a path that is too long."""
+"""What the machine refuses, as one line: a full disk or memory, a folder that may not be written, too long a path."""
 
 import errno
 import os
@@ -22,6 +22,7 @@ REMEDIES = {
 }
 IN_RUST = re.compile(r"\(os error (\d+)\)")  # safetensors and tokenizers
 TORCH = "PytorchStreamWriter failed"  # torch.save does not say why
+MEMORY = ("can't allocate memory", "out of memory")  # torch, on the processor and on a GPU
 
 
 def complaint(error: BaseException) -> str | None:
@@ -31,6 +32,8 @@ def complaint(error: BaseException) -> str | None:
     'cannot use runs/first: No space left on device; free some space, or choose a folder on another disk'
     >>> complaint(ValueError("a bug"))
     """
+    if isinstance(error, MemoryError) or any(sign in str(error) for sign in MEMORY):
+        return "the memory is full; use a smaller batch, shorter texts or a smaller model, or close other programs"
     code, reason = cause(error)
     if code is None and reason is None:
         return None

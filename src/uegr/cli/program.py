@@ -22,12 +22,13 @@ from uegr.cli.doctor import doctor
 from uegr.cli.evaluate import evaluate
 from uegr.cli.export import export
 from uegr.cli.failures import complaint
-from uegr.cli.interruption import RESUME, advice
+from uegr.cli.interruption import RESUME, advice, can_resume
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
 from uegr.cli.predict import predict
 from uegr.cli.report import report
 from uegr.cli.train import train
+from uegr.cli.usage import in_one_line
 from uegr.errors import DataWarning, InputError, Terminated, TrainingWarning
 from uegr.terminal import echo, one_line
 
@@ -40,17 +41,25 @@ class Program(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep the arguments as they were typed."""
         ctx.meta["arguments"] = list(args)
-        return super().parse_args(ctx, args)
+        with in_one_line(ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; typer itself would end an interrupted one without a word."""
         try:
-            return super().invoke(ctx)
+            with in_one_line(ctx):
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            command = self.commands.get(ctx.invoked_subcommand or "")
-            has_resume = command is not None and any(RESUME in one.opts for one in command.params)
-            echo(f"\nuegr: {advice(ctx.meta['arguments'], has_resume)}", error=True)
+            if int(os.environ.get("RANK", 0)) == 0:  # of several processes, one says it
+                echo(f"\nuegr: {self.advice(ctx, stop)}", error=True)
             raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
+
+    def advice(self, ctx: Any, stop: KeyboardInterrupt) -> str:
+        """The command that continues what was interrupted."""
+        name, arguments = ctx.invoked_subcommand or "", ctx.meta["arguments"]
+        command = self.commands.get(name)
+        has_resume = command is not None and any(RESUME in one.opts for one in command.params)
+        return advice(arguments, has_resume and can_resume(name, arguments, stop))
 
 
 app = typer.Typer(

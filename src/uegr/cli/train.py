@@ -9,6 +9,7 @@ import typer
 from uegr.cli import completion
 from uegr.cli.collector import usual
 from uegr.cli.groups import Group, with_groups
+from uegr.cli.interruption import resumable
 from uegr.cli.options import FILES, LABELS, AllowCode, Json, Quiet, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
@@ -166,9 +167,11 @@ def train(
     output = output or Path("runs") / chosen.label()
     if resume:
         check_started(output)
-    with usual():
-        result = train_run(chosen, output, resume=resume, quiet=quiet)
-    leave_processes()
+    try:
+        with usual(), resumable(output):
+            result = train_run(chosen, output, resume=resume, quiet=quiet)
+    finally:
+        leave_processes()
     if as_json and result:
         print_json(result.model_dump(mode="json", by_alias=True))
     elif result:

@@ -1,0 +1,55 @@
+"""A wrong option, value or command, as one line: what was expected, what came, and what to type."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Any, cast
+
+import typer
+from pydantic import ValidationError
+
+from uegr.errors import InputError
+
+UsageError = cast(type[Exception], typer.BadParameter.__base__)  # typer has no public name for it
+
+
+@contextmanager
+def in_one_line(ctx: Any) -> Iterator[None]:
+    """What typer would show in a box, with the usage above it, is an error like all others."""
+    try:
+        yield
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help was asked for
+            raise
+        raise InputError(complaint(error, ctx)) from None
+
+
+def complaint(error: Any, ctx: Any) -> str:
+    """The line; every remedy is a command or an option that exists."""
+    words, command = named(ctx)
+    if type(error).__name__ == "NoSuchOption":
+        known = sorted({flag for one in command.params for flag in (*one.opts, *one.secondary_opts)})
+        near = get_close_matches(error.option_name, known, n=1, cutoff=0.6)
+        remedy = f"did you mean {near[0]}?" if near else f"see `{words} --help`"
+        return f"{words} has no option {error.option_name}; {remedy}"
+    message = error.format_message().rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}{typed(error)}; see `{words} --help`"
+
+
+def typed(error: Any) -> str:
+    """The value that does not fit its option, where typer's message leaves it out."""
+    cause = error.__cause__
+    value = cause.errors()[0].get("input") if isinstance(cause, ValidationError) else None
+    return f", got {value!r}" if value is not None and repr(value) not in error.format_message() else ""
+
+
+def named(ctx: Any) -> tuple[str, Any]:
+    """The command as it is typed, such as `uegr data show`, and the command itself."""
+    command, names = ctx.command, ["uegr"]
+    for word in ctx.meta["arguments"]:
+        inner = getattr(command, "commands", {}).get(word)
+        if inner is None:
+            break
+        command = inner
+        names.append(word)
+    return " ".join(names), command

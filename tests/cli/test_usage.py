@@ -1,0 +1,49 @@
+"""A wrong option, value or command is one line, with exit code 2 and something that can be typed."""
+
+import subprocess
+import sys
+
+import pytest
+
+WRONG = {
+    "train --metod uegr": "uegr train has no option --metod; did you mean --method?",
+    "train --zzzzzz": "uegr train has no option --zzzzzz; see `uegr train --help`",
+    "-x": "uegr has no option -x; see `uegr --help`",
+    "trian": "no such command 'trian'. Did you mean 'train'?; see `uegr --help`",
+    "data shw x": "no such command 'shw'. Did you mean 'show'?; see `uegr data --help`",
+    "attack": "missing argument 'run'; see `uegr attack --help`",
+    "attack run --examples": "option '--examples' requires an argument; see `uegr attack --help`",
+    "attack run --quiet=yes": "option '--quiet' does not take a value; see `uegr attack --help`",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_what_is_wrong_is_one_line(line, uegr):
+    assert uegr(*line.split()) == (2, "", WRONG[line])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("attack run --examples many", ("--examples", "many", "see `uegr attack --help`")),
+        ("attack run --examples 0", ("--examples", "0", "see `uegr attack --help`")),
+        ("attack run --side third", ("--side", "third", "first", "second", "see `uegr attack --help`")),
+        ("attack run other", ("other", "see `uegr attack --help`")),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_was_expected(line, words, uegr):
+    code, out, error = uegr(*line.split())
+    assert (code, out) == (2, "")
+    assert all(word in error for word in words), error
+    assert "\n" not in error
+
+
+def test_the_program_prints_no_box():
+    done = subprocess.run([sys.executable, "-m", "uegr.cli", "train", "--metod=x"], capture_output=True, text=True)
+    line = "uegr: error: uegr train has no option --metod; did you mean --method?\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+
+
+def test_without_arguments_the_help_is_shown(uegr):
+    _, out, error = uegr()
+    assert "Usage" in out + error
