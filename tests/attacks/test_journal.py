@@ -1,5 +1,6 @@
 """The journal: whatever ends an attack, what is done is kept, resuming completes it, and two are never mixed."""
 
+import fcntl
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from tests.attacks.attack_models import Recorder, bag, examples, own_labels, sentences, surface
 from uegr.attacks import AttackStopped, attack
+from uegr.attacks.journal import discard
 from uegr.attacks.outcome import Outcome
 from uegr.errors import InputError
 
@@ -116,6 +118,24 @@ def test_a_journal_is_not_mixed_with_another(tmp_path):
     path.write_text("[1]\n")
     with pytest.raises(InputError, match="not the journal of an attack"):
         attack(bag, examples(3), "pwws", surface=surface(), output=path, resume=True)
+
+
+def test_one_process_at_a_time_writes_a_journal(tmp_path):
+    path = tmp_path / "attack.jsonl"
+    path.touch()  # a process that was killed at once has left it
+    attack(bag, examples(3), "pwws", surface=surface(), output=path)
+    before = path.read_bytes()
+    with path.open("a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for work in (
+            lambda: attack(bag, examples(3), "pwws", surface=surface(), output=path, resume=True),
+            lambda: discard(path),
+        ):
+            with pytest.raises(InputError, match=r"^another process writes .*; wait for it, then use --resume$"):
+                work()
+    assert path.read_bytes() == before
+    discard(path)
+    assert not path.exists()
 
 
 def test_outcomes_survive_json():

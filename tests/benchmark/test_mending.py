@@ -57,3 +57,22 @@ def test_the_last_line_of_a_journal_that_a_kill_has_cut_is_dropped(finished: tup
     assert run(file, "--output", root, "--quiet")[0] == 0
     assert journal(root) == lines
     assert not list(root.glob("damaged-*"))
+
+
+@pytest.mark.parametrize("content", [b"{\n", b"[" * 100_000 + b"\n", b"\xff\xfe\x00\n", b'{"kind": "outcome"}\n'])
+def test_a_damaged_journal_of_an_attack_is_set_aside_and_the_attack_is_made_again(
+    finished: tuple[Path, Path], home: Path, tmp_path: Path, content: bytes
+) -> None:
+    root, attacks = tmp_path / "out", [{"attack": "deepwordbug", "examples": 2}]
+    shutil.copytree(finished[1], root)
+    journals = next((root / "cells").iterdir()) / "attacks"
+    journals.mkdir()
+    (journals / "deepwordbug-data-2.jsonl").write_bytes(content)
+    file = grid_file(tmp_path, home, methods=["vanilla"], measure={"evaluate": False, "attacks": attacks})
+    with pytest.warns(DataWarning, match=r"deepwordbug-data-2.jsonl is damaged \(is not the journal of an attack"):
+        code, _, error = run(file, "--output", root, "--quiet")
+    assert code == 0, error
+    assert sorted(path.name for path in journals.iterdir()) == [
+        "damaged-deepwordbug-data-2.jsonl",
+        "deepwordbug-data-2.jsonl",
+    ]

@@ -28,13 +28,17 @@ def mend(work: Work, cells: Sequence[Cell]) -> None:
 
 
 def mend_cell(work: Work, cell: Cell) -> None:
-    """result.json and failure.json of a cell; without a result the cell is done again."""
+    """result.json, failure.json and the journals of attacks of a cell; without a result the cell is done again."""
+    from uegr.runs.attack import damaged_journals
+
     place = work.folder(cell)
     if (place / RESULT).exists():
         try:
             result.read(place / RESULT)
         except InputError as error:
             set_aside(place / RESULT, str(error).removeprefix(f"{place / RESULT}: "))
+    for path, reason in damaged_journals(place).items():
+        set_aside(path, reason)
     if (place / FAILURE).exists() and failure(work, cell) is None:
         set_aside(place / FAILURE, "it has no error and time")
 

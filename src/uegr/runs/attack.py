@@ -8,6 +8,7 @@ from typing import Any
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
+from uegr.attacks.journal import discard, outcomes_so_far
 from uegr.errors import InputError
 from uegr.models.texts import labels_of, texts_of
 from uegr.result import Attack, Result
@@ -58,7 +59,7 @@ def attack_run(
     journal = place / "attacks" / journal_name(attack, data.name, len(rows), parts)
     journal.parent.mkdir(exist_ok=True)
     if overwrite:
-        journal.unlink(missing_ok=True)
+        discard(journal)
     results = attack_model(
         Victim(chosen.model, chosen.tokenizer, max_length=chosen.max_length, temperature=heat.value if heat else 1.0),
         [Example(text, int(label)) for text, label in zip(texts_of(rows), labels_of(rows), strict=True)],
@@ -152,3 +153,16 @@ def journals(task: FinishedTask) -> list[Path]:
     """The journals that the result names now."""
     known = folder.read(task.run.folder).tasks[task.name].attacks.values()
     return [task.run.folder / "attacks" / one.journal for one in known if one.journal]
+
+
+def damaged_journals(place: Path) -> dict[Path, str]:
+    """The journals in a run's folder that cannot be read, and why."""
+    found = {}
+    for path in sorted((place / "attacks").glob("*.jsonl")):
+        if path.name.startswith("damaged-"):
+            continue
+        try:
+            outcomes_so_far(path)
+        except InputError as error:
+            found[path] = str(error).removeprefix(f"{path} ").partition(";")[0]
+    return found
