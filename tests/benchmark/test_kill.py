@@ -3,7 +3,10 @@
 import json
 import os
 import random
+import resource
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -169,3 +172,43 @@ def test_a_cell_may_be_trained_by_several_processes(home: Path, tmp_path: Path) 
         (home / "train.csv").rename(home / "data" / "train.csv")
     assert code == 1
     assert "uegr: error: data has no training split" in error
+
+
+HUNGRY = """
+import torch
+from uegr.methods import Method, Objective, configured
+
+class Hungry(Objective):
+    def losses(self, model, batch):
+        taken = []
+        while True:
+            taken.append(torch.empty(1 << 28))
+        yield {}
+
+@configured
+def method() -> Method:
+    return Method(Hungry(), name="hungry")
+"""
+ROOM = 24 << 30  # bytes of addresses: enough for the libraries, and nothing of it is touched
+
+
+@pytest.mark.slow
+def test_a_cell_that_reaches_the_limit_of_memory_fails_alone_and_says_so(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "hungry_method.py").write_text(HUNGRY)
+    file = grid_file(tmp_path, home, methods=["hungry_method:method", "vanilla", "rdrop"])
+    for attempt in (1, 2):
+        done = subprocess.run(
+            command(file, "--output", "out", "--quiet", "--allow-code"),
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert "2 done, 1 failed" in " ".join(done.stdout.split())
+        (failed,) = (tmp_path / "out").glob("cells/*/failure.json")
+        found = json.loads(failed.read_text())
+        assert "memory" in found["error"]
+        assert found["error"][:40] in done.stderr
+        assert found["attempts"] == attempt
