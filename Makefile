@@ -25,9 +25,8 @@ wheel: .venv/installed
 	.ci/wheel
 
 # known vulnerabilities of the pinned versions; asks a database on the network, so it is not part of make test
-audit: .venv/installed
-	$(PIP) install pip-audit
-	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+audit:
+	PYTHON=$(PYTHON) .ci/audit
 
 test-slow: .venv/installed
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
