@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import end_of, forked
 from uegr.errors import InputError
 from uegr.files import machine, replacing, share, write_text
 
@@ -78,12 +79,13 @@ def test_a_name_as_long_as_the_file_system_takes_is_written(tmp_path: Path) -> N
 
 def killed_while_writing(path: Path) -> None:
     """A child is killed after it has written, before the file gets its name."""
-    process = os.fork()
-    if process == 0:
+
+    def write() -> None:
         with replacing(path) as partial:
             partial.write_text("half")
             os.kill(os.getpid(), signal.SIGKILL)
-    os.waitpid(process, 0)
+
+    assert end_of(forked(write)) == -signal.SIGKILL
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from tests.benchmark.tiny_grid import grid_file
 from tests.faults.conftest import config_of
+from tests.forks import end_of, forked
 from uegr import packages
 from uegr.cli import app
 from uegr.models import export
@@ -27,8 +28,8 @@ Body = Callable[[], object]
 
 def killed(body: Body, at: str) -> None:
     """A child process, killed just before a file of this name is put in place."""
-    process = os.fork()
-    if process == 0:
+
+    def counted() -> None:
         real = os.replace
 
         def replace(source: Any, target: Any) -> None:
@@ -37,11 +38,9 @@ def killed(body: Body, at: str) -> None:
             real(source, target)
 
         os.replace = replace  # type: ignore[assignment]
-        try:
-            body()
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+        body()
+
+    assert end_of(forked(counted)) == -signal.SIGKILL
 
 
 def left(place: Path) -> list[str]:
