@@ -26,7 +26,7 @@ wheel: .venv/installed
 
 # known vulnerabilities of the pinned versions; asks a database on the network, so it is not part of make test
 audit:
-	PYTHON=$(PYTHON) .ci/audit
+	$(PYTHON) .ci/audit
 
 test-slow: .venv/installed
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
