@@ -1,12 +1,14 @@
 """The contract of uegr.testing for readings of a paper that are not the default."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.methods.tiny_models import REFUSALS
+from tests.methods.two_processes import problems
 from uegr.methods import METHODS
 from uegr.testing import Check, Subject
 from uegr.testing.contract import checks_of
-from uegr.testing.processes import problems
 
 STILL = {"autocast": {"spread": 0.0}, "accumulates": {"spread": 0.0}}  # as uegr in tiny_models.py
 NO_CLASSES = frozenset(task for task, names in REFUSALS.items() if "rift" in names)
@@ -43,6 +45,6 @@ def test_every_reading_passes(check: Check) -> None:
     check()
 
 
-def test_two_processes_stay_equal() -> None:
+def test_two_processes_stay_equal(tmp_path: Path) -> None:
     """One pair of processes trains all readings."""
-    assert problems(READINGS) == {}
+    assert problems(READINGS, tmp_path) == {}

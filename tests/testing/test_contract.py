@@ -1,9 +1,11 @@
 """Each check of uegr.testing finds the fault that it is for."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.methods.two_processes import problems
 from tests.testing import broken_methods as broken
 from uegr import Method
 from uegr.errors import InputError
@@ -43,10 +45,8 @@ def test_plain_fine_tuning_passes(name: str) -> None:
     Check(name, Subject(broken.plain))()
 
 
-def test_a_method_that_diverges_between_processes_is_found_and_another_is_not() -> None:
-    from uegr.testing.processes import problems
-
-    found = problems({"diverging": Subject(broken.diverging), "plain": Subject(broken.plain)})
+def test_a_method_that_diverges_between_processes_is_found_and_another_is_not(tmp_path: Path) -> None:
+    found = problems({"diverging": Subject(broken.diverging), "plain": Subject(broken.plain)}, tmp_path)
     assert found.keys() == {"diverging"}
     assert "differs between two processes" in found["diverging"]
 

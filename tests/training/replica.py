@@ -1,6 +1,5 @@
 """What one process of test_processes.py does: train a few ways, and write its weights after each."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from transformers import TrainingArguments
 
 from tests.models.families import tiny
 from uegr import RobustTrainer, methods
-from uegr.training.processes import leave_processes
 
 BATCH = 8  # of all processes together
 
@@ -60,16 +58,8 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def main(folder: Path, rank: int, processes: int) -> None:
+def write_weights(folder: Path, rank: int, processes: int) -> None:
     for name, way in WAYS.items():
         model = train(**way, folder=folder, processes=processes)
         weights = {key: value.detach().contiguous() for key, value in model.named_parameters()}
         save_file(weights, folder / f"{name}-{rank}-of-{processes}.safetensors")
-
-
-if __name__ == "__main__":
-    import os
-
-    torch.set_num_threads(1)
-    main(Path(sys.argv[1]), int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-    leave_processes()

@@ -1,8 +1,5 @@
-"""Two processes under torchrun (gloo) end with bitwise equal replicas, and do what one with both batches does."""
+"""Two processes (gloo) end with bitwise equal replicas, and do what one with both batches does."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,27 +7,17 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, distributed
 
+from tests.forks import pair
 from tests.models.families import tiny
-from tests.training.replica import WAYS, train
+from tests.training.replica import WAYS, train, write_weights
 from uegr.training.processes import leave_processes
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where two processes have written their weights."""
     place = tmp_path_factory.mktemp("replicas")
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # on a free port
-    done = subprocess.run(
-        [sys.executable, *launch, "-m", "tests.training.replica", str(place)],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    assert pair(lambda rank: write_weights(place, rank, 2)) == [0, 0]
     return place
 
 
