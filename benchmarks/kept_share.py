@@ -11,6 +11,7 @@ the entries outside the layers count as kept.
 """
 
 import argparse
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -46,16 +47,16 @@ def batches(rows: Any, tokenizer: Any, steps: int) -> Iterator[dict[str, Tensor]
 
 def shares(gradients: dict[str, Tensor], layers: set[str]) -> dict[tuple[str, float, float], float]:
     """(scope, alpha, beta) -> the mean p over the live entries."""
-    live = sum(int((gradient != 0).sum()) for gradient in gradients.values())
-    found = {}
+    live = {name: gradient[gradient != 0] for name, gradient in gradients.items()}
+    total, found = sum(entries.numel() for entries in live.values()), {}
     for scope in SCOPES:
-        ranked = [g for name, g in gradients.items() if scope != "encoder" or name in layers]
-        outside = live - sum(int((gradient != 0).sum()) for gradient in ranked)
-        for alpha in ALPHAS:
-            for beta in BETAS:
-                p = probability(ranked, score="rank", keep="salient", alpha=alpha, beta=beta, live=scope == "live")
-                kept = sum(float(p(gradient[gradient != 0]).double().sum()) for gradient in ranked)
-                found[scope, alpha, beta] = (kept + outside) / live
+        names = [name for name in gradients if scope != "encoder" or name in layers]
+        outside = total - sum(live[name].numel() for name in names)
+        for alpha, beta in itertools.product(ALPHAS, BETAS):
+            ranked = [gradients[name] for name in names]
+            p = probability(ranked, score="rank", keep="salient", alpha=alpha, beta=beta, live=scope == "live")
+            kept = sum(float(p(live[name]).double().sum()) for name in names)
+            found[scope, alpha, beta] = (kept + outside) / total
     return found
 
 
