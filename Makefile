@@ -5,7 +5,7 @@ BIN := .venv/bin
 export RUSTUP_HOME ?= $(CURDIR)/.venv/rustup
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 
-.PHONY: demo test tests check wheel audit test-slow bench clean
+.PHONY: demo test tests check wheel audit test-slow bench docs clean
 
 demo: .venv/installed
 	$(BIN)/uegr demo --output runs/demo
@@ -34,6 +34,11 @@ test-slow: .venv/installed
 bench: .venv/installed
 	$(BIN)/python benchmarks/perf/step_cost.py
 
+# the site in build/site; its generator is not part of the development environment
+docs: .venv/installed
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python docs/site_pages.py
+
 # torch first and by its exact version: asked for in any other way, pip takes a build with several GB of CUDA
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -42,4 +47,4 @@ bench: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv runs build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,91 @@
+"""What a newcomer meets before any code: README, the package's metadata, the citation, the container."""
+
+import re
+import shlex
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+
+import uegr
+from hatch_build import portable
+from tests.doc_pages import ROOT, links, read
+
+README = ROOT / "README.md"
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def test_the_readme_has_a_screen_and_a_half() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_the_script_of_the_readme_has_fifteen_lines() -> None:
+    (script,) = read(README).python
+    assert len([line for line in script.splitlines() if line.strip()]) <= 15
+
+
+def test_the_csv_needs_five_steps() -> None:
+    lines = [line for line in README.read_text(encoding="utf-8").splitlines() if re.search(r"# \d\. ", line)]
+    assert [re.search(r"# (\d)\.", line)[1] for line in lines] == list("12345")  # type: ignore[index]
+    assert all(line.startswith("    uegr ") for line in lines)
+
+
+def test_the_picture_of_the_report_is_there_and_small() -> None:
+    assert 10_000 < (ROOT / "docs" / "images" / "report.png").stat().st_size < 200_000
+
+
+def test_the_readme_of_the_package_has_no_link_that_leads_nowhere() -> None:
+    text = portable(README.read_text(encoding="utf-8"), project()["urls"].get("Repository"))
+    assert links(README)
+    found = re.findall(r"\]\(([^)]+)\)", text)
+    assert found
+    assert all(target.startswith("https://") for target in found)
+    assert "![" not in text
+
+
+def test_the_citation_has_the_version_and_the_licence_of_the_package() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == uegr.__version__
+    assert cited["license"] == project()["license"]
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+    assert cited["references"][0]["url"] == project()["urls"]["Paper"]
+
+
+def instructions() -> list[tuple[str, str]]:
+    """(word, rest) of the Dockerfile."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split()[0], line.partition(" ")[2]) for line in lines]
+
+
+def test_the_container_copies_what_exists_and_all_that_a_build_needs() -> None:
+    copied = [name for word, rest in instructions() if word == "COPY" for name in shlex.split(rest)[:-1]]
+    assert all((ROOT / name).exists() for name in copied)
+    needed = {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "benchmarks", "constraints.txt"}
+    assert set(copied) == needed
+
+
+def test_the_container_installs_and_runs_what_the_makefile_does() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (torch,) = re.findall(r"install --constraint constraints.txt (torch==\S+)", makefile)
+    installs = [rest for word, rest in instructions() if word == "RUN" and "pip install" in rest]
+    assert torch in installs[0]
+    assert all("--constraint /tmp/build/constraints.txt" in line for line in installs)
+    (command,) = [rest for word, rest in instructions() if word == "CMD"]
+    (demo,) = re.findall(r"^demo:.*\n\t\$\(BIN\)/(uegr .*)$", makefile, re.MULTILINE)
+    assert yaml.safe_load(command) == shlex.split(demo)
+
+
+def test_the_container_does_not_run_as_root() -> None:
+    words = [word for word, _ in instructions()]
+    assert words[-2:] == ["USER", "CMD"]
+
+
+@pytest.mark.parametrize("name", ["pip install uegr", "uv pip install uegr", ". .venv/bin/activate"])
+def test_the_readme_says_how_to_install(name: str) -> None:
+    assert name in README.read_text(encoding="utf-8")
