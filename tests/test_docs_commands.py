@@ -32,6 +32,9 @@ def program() -> Any:
 def check(arguments: list[str], mention: bool) -> None:
     """Parse as the program would, without running; a mention in prose may leave out what is required."""
     command, rest = program(), list(arguments)
+    if rest[:1] and rest[0].startswith("--"):
+        assert any(rest[0] in one.opts for one in command.params), f"the program has no option {rest[0]}"
+        return
     while rest and hasattr(command, "commands"):
         name = rest.pop(0)
         assert name in command.commands, f"no command {name}"
@@ -83,6 +86,7 @@ def test_commands_parse(page: Path) -> None:
     "line",
     [
         "uegr trian",
+        "uegr --instal-completion",
         "uegr train --methods uegr",
         "uegr train --method uger --dataset snippets",
         "uegr train --method uegr --dataset snippets --set method.epsilom=1",
