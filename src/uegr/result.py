@@ -4,8 +4,7 @@
     result = read(Path("runs/first/result.json"))
     result.tasks["snippets"].scores["test"]["accuracy"].value
 
-A run always has tasks, a mapping from the task's name to its head, metrics and figures; most runs have one. A file that
-does not fit raises one line with its path and the field. `runs/folder.py` is the only writer.
+A run has tasks by name. What does not fit raises one line with path and field. `runs/folder.py` is the only writer.
 """
 
 from pathlib import Path
@@ -193,6 +192,7 @@ class Training(Part):
     passes: tuple[float, float]  # forward and backward over a batch, per step
     max_length: int | None  # tokens, after which a text is cut; None: no limit
     resumed: bool = False
+    averaged_steps: int = 0  # whose weights the mean is over
     augment: list[dict[str, int]] = []  # what each epoch was given
     drift: dict[float, list[list[float | None]]] = {}  # perturbation -> CKA with the start, by epoch and layer
 

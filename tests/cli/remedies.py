@@ -39,6 +39,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "runs/replay": ("attack",),
     "runs/evaluate": ("evaluate",),
     "runs/finished": ("attack", "evaluate"),
+    "runs/interpolate": ("interpolate",),
     "runs/predict": ("predict",),
     "benchmark": ("benchmark",),
     "cli/attack": ("attack",),

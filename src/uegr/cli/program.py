@@ -22,6 +22,7 @@ from uegr.cli.doctor import doctor
 from uegr.cli.evaluate import evaluate
 from uegr.cli.export import export
 from uegr.cli.failures import complaint
+from uegr.cli.interpolate import interpolate
 from uegr.cli.interruption import RESUME, advice, can_resume
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
@@ -85,7 +86,7 @@ def uegr(
     """Fine-tune language models that generalise and withstand perturbation, and prove it."""
 
 
-for one in (train, evaluate, attack, predict, export):
+for one in (train, evaluate, attack, predict, export, interpolate):
     app.command(rich_help_panel=ONE)(one)
 for several in (benchmark, report, compare, demo):
     app.command(rich_help_panel=MANY)(several)

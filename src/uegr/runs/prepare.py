@@ -18,9 +18,10 @@ from uegr.models import cards as model_cards
 from uegr.models.texts import length_limit
 from uegr.models.tokens import tokenized
 from uegr.runs.heads import Heads, OneHead, SeveralHeads
-from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig
+from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 
 EPOCHS = 3
+RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation")  # left out where they are not used
 Sets = dict[str, Data]  # by task
 Rows = dict[str, tuple[Any, Any]]  # tokenised training and validation rows, by task
 
@@ -51,8 +52,11 @@ def full(config: RunConfig) -> RunConfig:
 def resolved(config: RunConfig) -> dict[str, Any]:
     """Everything spelt out, for config.yaml; sections that are not used are left out."""
     unused: dict[str, Any] = {} if config.augment.name else {"augment": True}
-    rare = ("teachers", "start_from", "log_drift")
-    unused |= {"training": {name for name in rare if not getattr(config.training, name)}}
+    training, usual = config.training, TrainingConfig()
+    rare = {name for name in RARE if getattr(training, name) == getattr(usual, name)}
+    rare |= {"averaging_start"} if training.averaging != "tail" else set()
+    rare |= {"averaging_decay"} if training.averaging != "ema" else set()
+    unused |= {"training": rare}
     folds = {"folds", "fold"} if config.dataset.folds is None else set()
     unused |= {"dataset": folds | (set() if config.dataset.validation_as_test else {"validation_as_test"})}
     return full(config).model_dump(mode="json", exclude=unused)

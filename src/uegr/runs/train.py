@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from uegr.result import Result, Training
-from uegr.runs import augment, checkpoints, folder, manifest, outcome, probes, start, teachers
+from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, probes, start, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
 from uegr.runs.trainer import keeps_best, make_trainer
 from uegr.training.config import RunConfig
@@ -32,6 +32,8 @@ def train(
     prepared = prepare(start.located(config, place), development=development)
     augment.check(prepared)
     probes.check(prepared)
+    if config.training.interpolation is not None:
+        interpolate.check(config)
     taught = teachers.find(prepared)
     with folder.held(place) if first else nullcontext():
         if first:
@@ -73,6 +75,8 @@ def finish(
 ) -> Result:
     """Keep the chosen weights, score every task, and write result.json last."""
     model = outcome.final_model(prepared.config, place, prepared.loaded.model)
+    if prepared.config.training.interpolation is not None:
+        interpolate.mix(model, prepared, prepared.config.training.interpolation)
     loaded = replace(prepared.loaded, model=model)
     outcome.save(loaded, place)
     manifest.write(place, started_from)
@@ -83,6 +87,7 @@ def finish(
         epochs=trainer.state.epoch,
         passes=trainer.method.objective.passes,
         max_length=prepared.max_length,
+        averaged_steps=trainer.means.steps,
         augment=augment.counted(prepared.config, place),
         drift=probes.logged_drift(trainer.state.log_history),
         **spent,

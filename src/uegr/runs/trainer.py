@@ -12,7 +12,7 @@ from uegr.runs.attacked_rows import Augment
 from uegr.runs.checkpoints import KEPT, LogEntries, Manifests
 from uegr.runs.manifest import Origin
 from uegr.runs.prepare import Prepared
-from uegr.training.config import RunConfig
+from uegr.training.config import RunConfig, TrainingConfig
 
 
 def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: bool) -> tuple[Any, Any]:
@@ -45,6 +45,7 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         balanced=config.training.balanced,
         weight_decay_on=config.training.weight_decay_on,
         skip_nonfinite=config.training.skip_nonfinite,
+        averaging=mean_weights(config.training),
     )
     without_printing(trainer)
     trainer.ending = ending
@@ -52,6 +53,13 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         if isinstance(callback, KeepBest | Augment | probes.Probe):
             callback.trainer = weakref.proxy(trainer)  # no cycle: the memory of a training is freed at its end
     return trainer, bar
+
+
+def mean_weights(training: TrainingConfig) -> Any:
+    """The mean of the weights that the configuration asks for."""
+    from uegr.training.averaging import MeanWeights
+
+    return MeanWeights(training.averaging, training.averaging_start, training.averaging_decay)
 
 
 def keeps_best(config: RunConfig) -> bool:

@@ -91,6 +91,10 @@ class TrainingConfig(Strict):
     balanced: bool = False  # batches with as many rows of each class; they are then not grouped by length
     select: Literal["best", "last", "robust"] = "best"  # the epoch: best on validation, last, best under FGM there
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
+    averaging: Literal["none", "tail", "ema"] = "none"  # of the weights (training/averaging.py)
+    averaging_start: float = Field(0.5, ge=0, lt=1)  # the share of the steps before the tail
+    averaging_decay: float = Field(0.99, gt=0, lt=1)  # of ema
+    interpolation: float | None = Field(None, ge=0, le=1)  # the share of what was trained, in the end
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     log_drift: bool = False  # log CKA of each layer with the model before training, after each epoch
     report_to: Literal["none", "tensorboard"] = "none"

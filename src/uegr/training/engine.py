@@ -24,6 +24,7 @@ from uegr.pieces.embedding import unwrapped
 from uegr.pieces.encoder import encoder_names
 from uegr.pieces.schedule import Moment
 from uegr.training import window
+from uegr.training.averaging import Averages, MeanWeights
 from uegr.training.finite import Guard, check_weights, description
 from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
@@ -34,7 +35,7 @@ class RobustTrainer(Trainer):
 
     `balanced` makes batches with as many rows of each class, in place of batches of texts of about the same length.
     `weight_decay_on="head"` leaves the encoder without weight decay. `skip_nonfinite` is how many steps may be skipped
-    whose loss or gradient is not finite, before that is an error.
+    whose loss or gradient is not finite, before that is an error. `averaging` gives the model the mean of its weights.
     """
 
     model: nn.Module
@@ -46,12 +47,13 @@ class RobustTrainer(Trainer):
         balanced: bool = False,
         weight_decay_on: Literal["all", "head"] = "all",
         skip_nonfinite: int = 0,
+        averaging: MeanWeights | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.balanced, self.weight_decay_on = balanced, weight_decay_on
         self.method = copy.deepcopy(method)
-        self.guard = Guard(skip_nonfinite)
+        self.guard, self.means = Guard(skip_nonfinite), averaging or MeanWeights()
         self.terms: dict[str, Tensor] = {}
         self.carried: Tensor | None = None
         self.epoch_steps: int | None = None
@@ -60,6 +62,7 @@ class RobustTrainer(Trainer):
         self._warn()
         self._keep_buffers()
         self.add_callback(GradientEdits(self))
+        self.add_callback(Averages(self))
 
     def _keep_buffers(self) -> None:
         """No broadcast of buffers between two forwards of one step; the accelerator has read the arguments already."""
@@ -99,6 +102,10 @@ class RobustTrainer(Trainer):
                 f"the same examples: {self.method.objective.batchwise}"
             )
             warnings.warn(message, TrainingWarning, stacklevel=3)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        with self.means.applied(self.model):
+            return super().evaluate(*args, **kwargs)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         self.make_ready()
@@ -242,14 +249,15 @@ class RobustTrainer(Trainer):
         Path(output_dir).mkdir(parents=True, exist_ok=True)  # the first process may not have made it yet
         save_file(state, self._state_file(output_dir, "method"))
         window.save(self, self._state_file(output_dir, "window"))
+        self.means.save(self._state_file(output_dir, "mean"))
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None and (file := self._state_file(checkpoint, "method")).exists():
-            device = self.args.device
-            place = "cpu" if device.type == "cpu" else str(device)  # safetensors knows no "cpu:0"
+            place = "cpu" if self.args.device.type == "cpu" else str(self.args.device)  # safetensors knows no "cpu:0"
             self.method.load_state_dict(load_file(file, device=place))
             window.load(self, self._state_file(checkpoint, "window"))
+            self.means.load(self._state_file(checkpoint, "mean"), place)
 
     def _state_file(self, folder: str, kind: str) -> Path:
         return Path(folder) / f"{kind}_{self.args.process_index}.safetensors"

@@ -135,6 +135,10 @@ class MultitaskTrainer(RobustTrainer):
 
     def evaluate(self, *args: Any, metric_key_prefix: str = "eval", **kwargs: Any) -> dict[str, float]:
         """Every task's metrics under its name, and the mean over tasks of what counts."""
+        with self.means.applied(self.model):
+            return self._evaluate_tasks(metric_key_prefix)
+
+    def _evaluate_tasks(self, metric_key_prefix: str) -> dict[str, float]:
         found: dict[str, float] = {}
         sets: Any = self.eval_dataset
         for name, rows in sets.items():
