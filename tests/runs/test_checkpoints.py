@@ -19,6 +19,7 @@ from uegr.errors import InputError
 from uegr.runs import folder, manifest
 from uegr.runs.checkpoints import numbered
 from uegr.runs.finished import open_run
+from uegr.runs.hub import write_hub_folder
 from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile, best_folders
 from uegr.training.config import RunConfig
@@ -210,6 +211,20 @@ def test_a_second_training_in_a_folder_is_refused(home: Path, cut: Path) -> None
         os.kill(other, signal.SIGKILL)
     assert end_of(other) == -signal.SIGKILL
     assert {path: path.read_bytes() for path in cut.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["../model.safetensors", "/etc/hostname", "sub\\x", ".."])
+def test_a_manifest_lists_nothing_outside_of_its_folder(home: Path, tmp_path: Path, name: str) -> None:
+    """What it lists is read, and copied by `uegr export --hub`; a received one may name anything."""
+    run = shutil.copytree(home / "whole", tmp_path / "run")
+    stored = json.loads((run / manifest.NAME).read_text())
+    stored["files"][name] = stored["files"]["model.safetensors"]
+    (run / manifest.NAME).write_text(json.dumps(stored))
+    shutil.copy(run / "model.safetensors", tmp_path)
+    with pytest.raises(InputError, match=r"manifest.json cannot be read: .*expected names of files, got the path"):
+        open_run(run).predict(["a fine film"])
+    with pytest.raises(InputError, match="expected names of files, got the path"):
+        write_hub_folder(run, "me/run", tmp_path / "sub" / "out")
 
 
 def test_a_manifest_says_what_the_run_was_trained_from(home: Path) -> None:

@@ -30,7 +30,8 @@ def write_hub_folder(place: Path, name: str, target: Path) -> list[str]:
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"expected a new or empty folder, got {target}; choose another --output")
     target.mkdir(parents=True, exist_ok=True)
-    for part in sorted(set(manifest.read(place).files) - AT_HOME):
+    kept = (name for name in manifest.read(place).files if name not in AT_HOME and not name.endswith(manifest.EXPORT))
+    for part in sorted(kept):
         shutil.copyfile(place / part, target / part)
     write_text(target / model_card.FILE, model_card.card(name.rpartition("/")[2], result))
     for file, entries in eval_results(result).items():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from uegr.errors import InputError
 from uegr.files import flush_folder, write_text
@@ -54,6 +54,14 @@ class Manifest(Part):
 
     files: dict[str, Listed]
     origin: Origin
+
+    @field_validator("files")
+    @classmethod
+    def are_names(cls, files: dict[str, Listed]) -> dict[str, Listed]:
+        """A manifest may come from anyone: what it lists is in its own folder."""
+        if wrong := [name for name in files if name in ("", ".", "..") or "/" in name or "\\" in name]:
+            raise ValueError(f"expected names of files, got the path {wrong[0]}")
+        return files
 
 
 def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], model: Any, versions: dict[str, str]) -> Origin:
