@@ -17,11 +17,13 @@ import pytest
 from tests.benchmark.tiny_grid import command, grid_file, run
 from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder
-from uegr.benchmark.backends import run_here
+from uegr.benchmark.backends import Place, do_cell, run_here
 from uegr.benchmark.cells import is_complete
 from uegr.benchmark.plan import Cell, cells_of
 from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import Work, journal
+from uegr.runs import manifest
+from uegr.runs.checkpoints import numbered
 
 SAVING = {"epochs": 1, "batch_size": 8, "learning_rate": 0.01, "checkpoint_steps": 3}
 MEASURE = {"rows": 4, "figures": [], "attacks": [{"attack": "deepwordbug", "examples": 2}]}
@@ -122,6 +124,21 @@ def test_a_process_that_dies_frees_its_cell_for_one_that_waits(home: Path, tmp_p
     assert end_of(first) == -signal.SIGKILL
     assert end_of(second) == 0
     assert {entry["process"] for entry in journal(work.root) if entry["event"] == "done"} == {second}
+
+
+def test_a_cell_that_is_sent_sigterm_writes_a_checkpoint_and_ends(home: Path, tmp_path: Path) -> None:
+    file = grid_file(tmp_path, home, methods=["vanilla"], shared={"training": {"epochs": 400, "batch_size": 8}})
+    (cell,), work = cells_of(read_grid(file)), Work(tmp_path / "out", time.time())
+    place = Place(os.getcwd(), dict(os.environ), list(sys.path), 1)
+    process, metrics = forked(lambda: do_cell(work, cell, place)), work.folder(cell) / "metrics.jsonl"
+    while not metrics.is_file() or not metrics.read_bytes():
+        time.sleep(0.005)
+    os.kill(process, signal.SIGTERM)
+    assert end_of(process) == 143
+    checkpoint = numbered(work.folder(cell))[0]
+    assert manifest.damage(checkpoint) is None
+    assert int(checkpoint.name.rpartition("-")[2]) >= json.loads(metrics.read_text().splitlines()[-1])["step"]
+    assert not is_complete(work, cell)
 
 
 DEADLY = """

@@ -13,7 +13,7 @@ from tests.tiny_run import data_folder, write_csv
 from uegr.errors import InputError
 from uegr.models.mtdnn import Task, loss_of
 from uegr.models.texts import texts_of
-from uegr.runs import folder, teachers
+from uegr.runs import folder, manifest, teachers
 from uegr.runs.finished import open_run
 from uegr.runs.prepare import prepare
 from uegr.runs.train import train
@@ -92,6 +92,7 @@ def test_rows_learn_from_the_answers_of_their_teacher_and_ever_more_from_the_lab
                     expected = share * truth + (1 - share) * answers[tuple(token for token in ids if token)]
                     assert batch["targets"][row].tolist() == pytest.approx(expected.tolist(), abs=1e-5)
     assert not (tmp_path / "run" / "answers.safetensors").exists()
+    assert manifest.damage(tmp_path / "run") is None  # the answers are not a part of the finished run
     assert result.config.training["teachers"] == [str(home / f"{name}-run") for name in ("opinions", "stsb")]
 
 
