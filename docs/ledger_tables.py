@@ -3,7 +3,8 @@
 <!-- ledger: headlines encoder-laptop -->
 <!-- end of ledger -->
 
-`headlines STUDY` has a table for each data set and model of a study; `cells STUDY` tells how many cells it has.
+`headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each of
+the others; `cells STUDY` tells how many cells have finished.
 """
 
 import re
@@ -12,38 +13,51 @@ from pathlib import Path
 from uegr.benchmark.plan import cells_of
 from uegr.benchmark.reading import read_grid
 from uegr.benchmark.run import done_before
-from uegr.report.export import headline_parts
-from uegr.report.groups import grouped
+from uegr.report import contest
+from uegr.report.export import headline_parts, table
+from uegr.report.groups import Group, grouped
 from uegr.report.headline import headlines
 from uegr.report.reading import collect
 
 ROOT = Path(__file__).parents[1]
 LEDGER, STUDIES = ROOT / "results", ROOT / "benchmarks" / "studies"
 PAGES = ("study.md", "results.md")
-MARKED = re.compile(r"(<!-- ledger: (\w+) ([\w-]+) -->\n)(.*?)(<!-- end of ledger -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- ledger: (\w+) ([\w-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- end of ledger -->)", re.DOTALL)
+NOTHING = "No cell has finished yet."
 
 
 def filled(text: str, ledger: Path = LEDGER) -> str:
     """A page with the tables between its markers built again."""
 
-    def table(found: re.Match[str]) -> str:
-        start, kind, study, _, end = found.groups()
-        made = {"headlines": headline_tables, "cells": cell_count}[kind](ledger / study)
+    def built(found: re.Match[str]) -> str:
+        start, kind, study, method, _, end = found.groups()
+        made = {"headlines": headline_tables, "cells": cell_count, "contest": contest_table}[kind](
+            ledger / study, method
+        )
         return f"{start}\n{made}\n\n{end}"
 
-    return MARKED.sub(table, text)
+    return MARKED.sub(built, text)
 
 
-def headline_tables(study: Path) -> str:
+def groups_of(study: Path) -> list[Group]:
+    """The settings of a study."""
+    return grouped(collect([study]).runs) if study.is_dir() else []
+
+
+def headline_tables(study: Path, _: str) -> str:
     """The headlines of a study in Markdown, one level lower than in a report."""
-    found = collect([study]) if study.is_dir() else None
-    if found is None or not found.runs:
-        return "No cell has finished yet."
-    parts = [part for one in headlines(grouped(found.runs)) for part in headline_parts(one)]
-    return "\n\n".join(f"#{part}" if part.startswith("## ") else part for part in parts)
+    parts = [part for one in headlines(groups_of(study)) for part in headline_parts(one)]
+    return "\n\n".join(f"#{part}" if part.startswith("## ") else part for part in parts) or NOTHING
 
 
-def cell_count(study: Path) -> str:
+def contest_table(study: Path, method: str) -> str:
+    """One method against each of the others, and how often it wins."""
+    found = contest.contests(groups_of(study), method)
+    lines = [line for one in found for line in contest.rows(one)]
+    return "\n\n".join([contest.sentence(method, found), *([table(contest.HEADS, lines)] if lines else [])])
+
+
+def cell_count(study: Path, _: str) -> str:
     """How many cells of a study's grid are in the ledger."""
     name, _, scale = study.name.rpartition("-")
     cells = cells_of(read_grid(STUDIES / f"{name}.yaml", scale))

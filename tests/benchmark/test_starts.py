@@ -11,6 +11,7 @@ import pytest
 from tests.benchmark.tiny_grid import grid_file, run
 from tests.tiny_run import data_folder, model_folder, write_csv
 from uegr.benchmark import backends
+from uegr.benchmark import run as benchmark_run
 from uegr.benchmark.cells import waits
 from uegr.benchmark.plan import Cell, cells_of
 from uegr.benchmark.reading import read_grid
@@ -247,3 +248,12 @@ def test_two_processes_and_ray_wait_for_the_start(home: Path, tmp_path: Path) ->
 
 def figures(path: Path) -> Any:
     return [task["scores"] for task in json.loads(path.read_text())["tasks"].values()]
+
+
+def test_what_an_open_cell_starts_from_is_open_too(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger has no weights."""
+    big, small = planned(tmp_path, home)
+    monkeypatch.setattr(benchmark_run, "has_everything", lambda result, cell: True)
+    for committed, done in (({big.name}, set()), ({small.name}, {small.name}), ({big.name, small.name},) * 2):
+        monkeypatch.setattr(benchmark_run, "committed", lambda *_, names=committed: dict.fromkeys(names))
+        assert set(benchmark_run.done_before(tmp_path, [big, small])) == done
