@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 
 from uegr import open_run
 from uegr.errors import InputError
+from uegr.runs import outcome
 from uegr.runs.interpolate import check, interpolate_run
 from uegr.runs.train import train
 from uegr.training.config import RunConfig
@@ -50,6 +51,23 @@ def test_the_encoder_is_the_mixture_and_the_head_stays(home: Path, finished: Pat
 def test_all_of_the_finished_weights_is_the_run_itself(home: Path, finished: Path) -> None:
     result = interpolate_run(finished, home / "same", 1.0)
     assert result.tasks["data"].scores == open_run(finished).result.tasks["data"].scores
+
+
+def test_one_that_was_interrupted_is_made_again_by_the_same_command(
+    home: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(outcome, "task", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            interpolate_run(finished, home / "cut", 0.5)
+    with pytest.raises(InputError, match="started with another training"):
+        interpolate_run(finished, home / "cut", 0.25)
+    assert interpolate_run(finished, home / "cut", 0.5).tasks["data"].scores
+    with pytest.raises(InputError, match="holds a finished run"):
+        interpolate_run(finished, home / "cut", 0.5)
 
 
 def test_a_training_can_end_with_it(home: Path, finished: Path) -> None:

@@ -30,6 +30,8 @@ def complaint(error: BaseException) -> str | None:
 
     >>> complaint(OSError(28, "No space left on device", "runs/first"))
     'cannot use runs/first: No space left on device; free some space, or choose a folder on another disk'
+    >>> complaint(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    'the memory is full; use a smaller batch, shorter texts or a smaller model, or close other programs'
     >>> complaint(ValueError("a bug"))
     """
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in MEMORY):

@@ -38,7 +38,7 @@ def interpolate_run(source: Path, place: Path, weight: float, *, trust_remote_co
     settings["training"] = settings["training"] | {"interpolation": weight}
     if start := start_of(run.config, source):
         settings["training"]["start_from"] = os.path.relpath(start, place)  # config.yaml has it from its own folder
-    folder.check(place, settings, resume=False)
+    folder.check(place, settings, resume=not folder.is_done(place))  # one that was interrupted is made again
     prepared = reopened(run)
     mix(run.model, prepared, weight)
     with folder.held(place):
