@@ -1,36 +1,57 @@
-"""Write docs/methods/*.md and docs/api.md from docstrings, signatures, declared passes and measured costs, and the
-tables of docs/study.md and docs/results.md from the ledger.
+"""Write docs/methods/*.md, docs/api.md and docs/configuration.md from docstrings, signatures, declared passes and
+measured costs, and the tables of docs/study.md and docs/results.md from the ledger.
+
+Also src/uegr/methods/listing.json, from which `uegr list methods` answers without torch.
 
 python docs/generate.py            write them
 python docs/generate.py --check    change nothing; exit with 1 and the names of the files that are out of date
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 import api_page
+import configuration_page
 import ledger_tables
 import method_pages
 
+from uegr import methods
 from uegr.files import write_text
+from uegr.methods.entries import entries
 
 FOLDER = Path(__file__).parent
+LISTED = "../src/uegr/methods/listing.json"
+LISTING = Path(methods.__file__ or "").parent / "listing.json"
 
 
 def wanted() -> dict[str, str]:
     """Path within docs -> text."""
     methods = {f"methods/{name}": text for name, text in method_pages.pages().items()}
-    return {"api.md": api_page.page(), **methods, **ledger_tables.pages(FOLDER)}
+    own = {"api.md": api_page.page(), "configuration.md": configuration_page.page()}
+    return {**own, **methods, **ledger_tables.pages(FOLDER)}
+
+
+def listing() -> str:
+    """What `uegr list methods` shows, as JSON."""
+    return json.dumps(entries(), indent=2, ensure_ascii=False) + "\n"
 
 
 def out_of_date(folder: Path) -> list[str]:
     """The files that are missing, different, or the page of a method that does not exist."""
     texts = wanted()
-    paths = [folder / "api.md", *(folder / name for name in ledger_tables.PAGES), *folder.glob("methods/*.md")]
+    paths = [
+        folder / "api.md",
+        folder / "configuration.md",
+        *(folder / name for name in ledger_tables.PAGES),
+        *folder.glob("methods/*.md"),
+    ]
     here = {path.relative_to(folder).as_posix(): path for path in paths}
     found = {name: path.read_text(encoding="utf-8") for name, path in here.items() if path.exists()}
-    return sorted(name for name in texts.keys() | found.keys() if texts.get(name) != found.get(name))
+    stale = [name for name in texts.keys() | found.keys() if texts.get(name) != found.get(name)]
+    known = LISTING.read_text(encoding="utf-8") if LISTING.exists() else ""
+    return sorted([*stale, *([LISTED] if folder == FOLDER and known != listing() else [])])
 
 
 def write(folder: Path) -> None:
@@ -38,7 +59,9 @@ def write(folder: Path) -> None:
     texts = wanted()
     (folder / "methods").mkdir(parents=True, exist_ok=True)
     for name in out_of_date(folder):
-        if name in texts:
+        if name == LISTED:
+            write_text(LISTING, listing())
+        elif name in texts:
             write_text(folder / name, texts[name])
         else:
             (folder / name).unlink()

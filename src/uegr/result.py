@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from uegr import safe_json
 from uegr.errors import InputError, did_you_mean
+from uegr.statistics.classes import Classes
 from uegr.statistics.intervals import Figure
 from uegr.statistics.rows import checked_rows
 
@@ -23,9 +24,8 @@ NAME = "result.json"
 
 def figure_of(stored: Any) -> Any:
     """A figure as JSON has it: null stands for what is not a number."""
-    if not isinstance(stored, dict):
-        return stored
-    return {key: float("nan") if value is None else value for key, value in stored.items()}
+    unknown = float("nan")
+    return {k: unknown if v is None else v for k, v in stored.items()} if isinstance(stored, dict) else stored
 
 
 Measured = Annotated[Figure, BeforeValidator(figure_of), PlainSerializer(Figure.to_json)]
@@ -127,6 +127,7 @@ class Evaluation(Part):
     data: str
     split: str  # that the clean figures and the perturbations are on
     clean: Figures
+    classes: Classes | None = None  # of a classifier, on the same rows
     other_splits: dict[str, Figures] = {}
     calibration: Calibration | None = None
     shift: dict[str, Figures] = {}
@@ -175,6 +176,7 @@ class Task(Part):
     metrics: tuple[str, ...]
     rows: int  # trained on
     scores: dict[str, Figures]  # by split, of the finished model
+    classes: dict[str, Classes] = {}  # of a classifier, by split
     right: dict[str, Right] = {}  # by split, of a classifier
     temperature: Temperature | None = None  # None: a regression, or a run of an earlier version
     evaluation: Evaluation | None = None
@@ -235,6 +237,7 @@ class Cell(Part):
     stands_for: dict[str, str] = {}
     start: str | None = None  # the label of the cell that it starts from, where that differs
     seconds: float = 0.0
+    workers: int = 1  # cells that ran at the same time
     measured: dict[str, dict[str, Any]] = {}  # what was asked for, with the settings that decide the figures
     complete: bool = False
 
@@ -287,8 +290,9 @@ def parsed(text: str | bytes, path: Path) -> Result:
 def complaint(error: ValidationError) -> str:
     """The first thing that pydantic found, with the field it is about."""
     first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}, got {first['input']!r:.60}"
+    return (
+        f"{'.'.join(map(str, first['loc']))}: {first['msg'][0].lower()}{first['msg'][1:]}, got {first['input']!r:.60}"
+    )
 
 
 def read(path: Path) -> Result:

@@ -117,7 +117,7 @@ def test_the_grids_of_rift_train_as_its_release(file: Path) -> None:
         config = RunConfig(**cell.config)
         training, imdb = config.training, config.dataset.name == "imdb"
         assert training.batch_size == (32 if imdb else 120)
-        assert (training.balanced, training.warmup, config.model.head) == (True, 0.1, "mlp")
+        assert (training.balance, training.warmup, config.model.head) == ("sampling", 0.1, "mlp")
         assert (training.weight_decay, training.weight_decay_on) == (2e-4, "head")
         assert not imdb or training.max_length == 300
         assert training.epochs == 20 or "training.epochs" in cell.varied

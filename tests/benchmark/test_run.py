@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ import yaml
 
 from tests.benchmark.tiny_grid import grid_file, run
 from tests.tiny_run import data_folder, model_folder
-from uegr.benchmark.live import estimates
 from uegr.benchmark.plan import cells_of
 from uegr.benchmark.reading import read_grid
 from uegr.benchmark.work import journal
@@ -145,22 +145,9 @@ def test_dry_run_writes_nothing_and_estimates_from_finished_cells(finished: tupl
     missing = [row for row in content["cells"] if row["state"] == "missing"]
     assert all(content["expected_seconds"][row["cell"]] == done[row["method"]] for row in missing)
     assert "about" in run(more, "--output", root, "--dry-run")[1]
-    assert "time unknown" in run(file, "--output", home / "new", "--dry-run")[1]
-
-
-def test_estimates_fall_back_on_cells_with_less_in_common() -> None:
-    class Known:
-        def __init__(self, *names: str) -> None:
-            self.config = {
-                axis: {"name": name} for axis, name in zip(("dataset", "model", "method"), names, strict=True)
-            }
-
-    cells: Any = [Known("a", "x", "m"), Known("a", "x", "n"), Known("a", "y", "m"), Known("b", "y", "m")]
-    done = {"state": "done", "seconds": 10.0}
-    rows = [{"cell": str(i), "state": "missing", "seconds": None} | (done if i == 0 else {}) for i in range(4)]
-    assert estimates(rows, cells) == {"1": 10.0, "2": 10.0, "3": 10.0}
-    rows[2] |= {"state": "done", "seconds": 30.0}
-    assert estimates(rows, cells) == {"1": 10.0, "3": 20.0}
+    unknown = run(file, "--output", home / "new", "--dry-run")[1]
+    assert "time unknown" in unknown
+    assert re.search(r"as much to train as \d+\.\d cells with vanilla", unknown)
 
 
 def test_a_folder_belongs_to_one_grid_at_one_scale(finished: tuple[Path, Path], tmp_path: Path, home: Path) -> None:

@@ -57,7 +57,16 @@ def test_everything_that_is_measured_is_printed_and_what_is_left_out_with_its_re
     code, out, error = uegr("evaluate", run, "--all", "--rows", "8", "--quiet")
     assert code == 0, error
     lines = out.splitlines()
-    for shown in ("accuracy, test", "calibration error (ECE)", "Brier score", "sharpness", "(CKA) by layer"):
+    for shown in (
+        "accuracy, test",
+        "noise within 0.5",
+        "after a temperature",
+        "balanced accuracy",
+        "calibration error (ECE)",
+        "Brier score",
+        "sharpness",
+        "(CKA) by layer",
+    ):
         assert any(shown in line for line in lines), f"{shown} is not in {out}"
     assert "left out: shift: no card names such a set for data; name one with --dataset" in lines
     assert "left out: anomaly: no card names such a set for data" in lines

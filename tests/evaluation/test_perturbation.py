@@ -82,7 +82,7 @@ def test_nothing_of_the_model_is_touched():
 
 def test_progress_reaches_its_end_and_never_goes_back():
     model, tokenizer = subject()
-    for attack in ("fgm", "pgd"):
+    for attack in ("fgm", "pgd", "noise"):
         calls = []
         perturbation_curve(
             model,
@@ -127,3 +127,15 @@ def test_regressions_and_unknown_labels_are_refused():
         perturbation_curve(model, tokenizer, [{"text": "w5", "label": 2}])
     with pytest.raises(InputError, match="without"):
         perturbation_curve(model, tokenizer, [{"text": "w5"}])
+
+
+def test_noise_is_a_random_step_of_the_same_length():
+    model, tokenizer = subject()
+    rows, sizes = some_rows(24), (0.0, 0.1, 5.0)
+    curve = {name: perturbation_curve(model, tokenizer, rows, epsilons=sizes, attack=name) for name in ("fgm", "noise")}
+    values = {name: [point.accuracy.value for point in points] for name, points in curve.items()}
+    assert values["noise"][0] == values["fgm"][0]
+    assert values["noise"][0] >= values["noise"][2]
+    assert sum(values["noise"]) > sum(values["fgm"])  # the gradient knows where it hurts
+    again = perturbation_curve(model, tokenizer, rows, epsilons=sizes, attack="noise", batch_size=5)
+    assert again == curve["noise"]

@@ -39,9 +39,12 @@ def test_a_finished_run_has_a_card_that_the_hub_library_reads(finished):
     head, text = parts(finished)
     found = ModelCard.load(finished / "README.md").data
     assert found.model_name == "first run"
-    assert {(one.dataset_split, one.metric_type, one.metric_value) for one in found.eval_results} == {
-        (split, "accuracy", round(scores["accuracy"].value, 4)) for split, scores in result.tasks["data"].scores.items()
+    assert {(one.dataset_split, one.metric_name, one.metric_value) for one in found.eval_results} == {
+        (split, metric, round(figure.value, 4))
+        for split, scores in result.tasks["data"].scores.items()
+        for metric, figure in scores.items()
     }
+    assert {one.metric_type for one in found.eval_results} == {"accuracy", "f1", "balanced_accuracy"}
     assert head["tags"] == ["uegr", "fgm"]
     assert head["datasets"] == ["data"]
     assert "base_model" not in head  # a folder of this machine

@@ -10,6 +10,7 @@ from accelerate.utils import DistributedType
 from tests.training.test_engine import a_trainer
 from uegr import methods
 from uegr.errors import InputError
+from uegr.training.requirements import refuse
 
 
 @pytest.mark.parametrize("name", methods.METHODS)
@@ -21,10 +22,10 @@ def test_deepspeed_is_refused_where_a_step_has_several_backwards(name: str, tmp_
     objective = trainer.method.objective
     objective.check = lambda model: None  # type: ignore[method-assign]
     if objective.yields == 1 and objective.keeps_weights and not trainer.method.gradients:
-        trainer._refuse()
+        refuse(trainer)
         return
     with pytest.raises(InputError, match=r"expected .* got .*DeepSpeed.*torchrun|for DeepSpeed.* got .*torchrun"):
-        trainer._refuse()
+        refuse(trainer)
 
 
 @pytest.fixture

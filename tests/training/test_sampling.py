@@ -92,7 +92,7 @@ def test_balanced_batches_use_every_row_of_a_small_class_and_other_rows_of_a_lar
 def trainer_of(tmp_path, rows, **options):
     model, _ = tiny("bert", num_labels=3)
     known = {"per_device_train_batch_size": 3, "num_train_epochs": 2, "seed": 5}
-    keys = [key for key in options if key not in ("balanced", "weight_decay_on")]
+    keys = [key for key in options if key not in ("balance", "weight_decay_on")]
     args = TrainingArguments(
         str(tmp_path), report_to=[], use_cpu=True, **known, **{key: options.pop(key) for key in keys}
     )
@@ -106,22 +106,22 @@ def rows_of(labels):
 
 def test_a_balanced_training_resumes_and_accumulates(tmp_path):
     rows = rows_of(LABELS[40:].tolist())
-    whole = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="steps", save_steps=7)
+    whole = trainer_of(tmp_path / "a", rows, balance="sampling", save_strategy="steps", save_steps=7)
     whole.train()
-    again = trainer_of(tmp_path / "a", rows, balanced=True, save_strategy="no")
+    again = trainer_of(tmp_path / "a", rows, balance="sampling", save_strategy="no")
     again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-14"))
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, again.model.state_dict()[name]), name
-    small = trainer_of(tmp_path / "b", rows, balanced=True, gradient_accumulation_steps=2)
+    small = trainer_of(tmp_path / "b", rows, balance="sampling", gradient_accumulation_steps=2)
     batches = [batch["labels"].tolist() for batch in small.get_train_dataloader()]
     assert all(sorted(labels) == [0, 1, 2] for labels in batches if len(labels) == 3)
-    plain = trainer_of(tmp_path / "b", rows, balanced=True)
+    plain = trainer_of(tmp_path / "b", rows, balance="sampling")
     assert list(small._get_train_sampler()) == list(plain._get_train_sampler())
 
 
 def test_numbers_have_no_classes_to_balance(tmp_path):
-    trainer = trainer_of(tmp_path, rows_of([0.5, 1.5, 2.0]), balanced=True)
-    with pytest.raises(InputError, match="one class per row for balanced batches"):
+    trainer = trainer_of(tmp_path, rows_of([0.5, 1.5, 2.0]), balance="sampling")
+    with pytest.raises(InputError, match="one class per row to balance"):
         trainer.get_train_dataloader()
 
 

@@ -3,13 +3,13 @@
     results = uegr.attacks.attack(predict, [("a fine film", 1), ...], attack="pwws")
 
 `predict` is any function from a list of texts (or of pairs) to probabilities (n, classes): a transformers model
-through `Victim`, a scikit-learn pipeline's predict_proba, a model behind an API. Every search is a generator
-(attacks/search.py); a round collects what all running searches want, scores it, and sends each its part.
+through `Victim` or as a pipeline, a scikit-learn pipeline's predict_proba, a model behind an API. Every search is a
+generator (attacks/search.py); a round collects what all running searches want, scores it, and sends each its part.
 """
 
 import hashlib
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from uegr.attacks.outcome import Effort, Example, Outcome, Results, as_examples,
 from uegr.attacks.progress import Report, reporting
 from uegr.attacks.scorer import Scorer
 from uegr.attacks.search import Attack, Attempt, Queries, Scores, Target
+from uegr.attacks.subject import Predict, as_predict, label_names
 from uegr.attacks.surface import Surface, load_surface, without_lexicon
 from uegr.attacks.victim import Victim
 from uegr.errors import InputError
@@ -38,10 +39,11 @@ class AttackStopped(InputError):
 
 
 def attack(
-    predict: Callable[[list[Any]], Any],
+    predict: Predict,
     examples: Iterable[Any],
     attack: str | Attack = "pwws",
     *,
+    labels: Sequence[str] | None = None,
     surface: str | Path | Surface = "default",
     side: Literal["first", "second"] = "second",
     budget: int | None = None,
@@ -55,13 +57,17 @@ def attack(
 ) -> Results:
     """Attack every example: `Example`s or (text, label), where a text may be a pair, of which `side` may change.
 
+    A label is the number of its column in what `predict` gives, or its name: `labels` are the names in that order; a
+    `Victim`, a pipeline and the `predict_proba` of a scikit-learn model know theirs.
     `budget` is the maximum number of model queries per example; `width` is how many searches run at once; `output` is a
     file of JSON lines that `resume` continues; `progress` defaults to a bar on a terminal; `settings` are the attack's
     own (`variant="greedy"`). `batch_size` is texts per call; default: 64, or what a `Victim` chooses.
     """
     if side not in ("first", "second") or width < 1 or (budget is not None and budget < 1):
         raise InputError(f"expected side first or second, width and budget >= 1, got {side}, {width}, {budget}")
-    listed = as_examples(examples)
+    predict = as_predict(predict)
+    names = label_names(predict, labels)
+    listed = as_examples(examples, names)
     tool = make(attack, settings, predict)
     if not tool.lexical and surface != "default" and not isinstance(surface, Surface):
         raise InputError(f"{tool.name} replaces no words by others, got the surface {surface}; leave out --surface")
@@ -75,7 +81,7 @@ def attack(
     with journal, reporting(len(listed), list(journal.outcomes.values()), progress) as report:
         run(todo, plan, scorers, width, journal, report)
     outcomes = in_order(journal)
-    return Results(outcomes, summarise(tool.name, outcomes, journal.effort))
+    return Results(outcomes, summarise(tool.name, outcomes, journal.effort), names)
 
 
 def in_order(journal: Journal) -> list[Outcome]:

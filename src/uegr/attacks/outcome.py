@@ -9,7 +9,7 @@ import numpy as np
 
 from uegr.attacks.search import Input
 from uegr.attacks.surface import Words
-from uegr.errors import InputError
+from uegr.errors import InputError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -91,20 +91,38 @@ def changes(before: Words, after: Words) -> tuple[Change, ...]:
     )
 
 
-def as_examples(given: Iterable[Any]) -> list[Example]:
-    """Checked examples from `Example`s or (text, label) pairs; a text may be a pair of texts."""
+def as_examples(given: Iterable[Any], names: Sequence[str] = ()) -> list[Example]:
+    """Checked examples from `Example`s or (text, label) pairs; a text may be a pair of texts, a label one of `names`.
+
+    >>> as_examples([("a fine film", "good"), ("a dull film", 0)], names=["bad", "good"])
+    [Example(text='a fine film', label=1), Example(text='a dull film', label=0)]
+    """
     examples = []
     for index, item in enumerate(given):
         example = item if isinstance(item, Example) else pair_of(index, item)
         texts = example.text if isinstance(example.text, tuple) else (example.text,)
         if len(texts) > 2 or not all(isinstance(text, str) for text in texts):
             raise InputError(f"example {index}: expected a text or a pair of texts, got {str(example.text)[:60]!r}")
-        if isinstance(example.label, bool) or not isinstance(example.label, int | np.integer) or example.label < 0:
-            raise InputError(f"example {index}: expected a label 0, 1, ..., got {example.label!r}")
-        examples.append(Example(example.text, int(example.label)))
+        examples.append(Example(example.text, label_number(index, example.label, names)))
     if not examples:
         raise InputError("expected at least one example to attack, got none")
     return examples
+
+
+def label_number(index: int, label: Any, names: Sequence[str]) -> int:
+    """The column of a label that is given by its number or its name."""
+    if isinstance(label, str) and not names:
+        raise InputError(
+            f"example {index}: got the label {label!r}, but the columns of predict have no names; "
+            "give labels=[...] in their order"
+        )
+    if isinstance(label, str) and label not in names:
+        raise InputError(f"example {index}: unknown label {label!r}; {did_you_mean(label, names)}")
+    if isinstance(label, str):
+        return list(names).index(label)
+    if isinstance(label, bool) or not isinstance(label, int | np.integer) or label < 0:
+        raise InputError(f"example {index}: expected a label 0, 1, ..., got {label!r}")
+    return int(label)
 
 
 def pair_of(index: int, item: Any) -> Example:

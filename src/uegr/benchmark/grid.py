@@ -14,7 +14,7 @@ from uegr.training.config import Strict
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[str, ...] = get_args(Scale)
-Wanted = Literal["fgm", "pgd", "shift", "adversarial", "anomaly", "landscape", "drift"]
+Wanted = Literal["fgm", "noise", "pgd", "shift", "adversarial", "anomaly", "landscape", "drift"]
 SECTIONS = ("method", "model", "dataset", "training")
 Axis = Literal["method", "model", "dataset"]
 FIXED = {"title", "source", "printed", "scales"}  # what a scale does not change

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from uegr.benchmark.cells import failure, is_complete, result_of
+from uegr.benchmark.estimates import estimates, in_all
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import WARNING, Work, journal
 from uegr.console import Console
@@ -49,6 +50,7 @@ class Board:
         row["start"] = cell.start and {"cell": cell.start.name, "label": cell.start.label}
         row |= {"state": self.state(cell, last, result is not None), "error": None, "score": score(result)}
         row["seconds"] = result.cell.seconds if result and result.cell else None
+        row["training_seconds"] = result.training.seconds if result else None
         if row["state"] == "failed":
             row["error"] = (failure(self.work, cell) or {}).get("error")
         if row["state"] == "running" and last is not None:
@@ -73,23 +75,6 @@ def score(result: Result | None) -> str:
         for metric, figure in list(task.scores.get(split, {}).items())[:1]:
             found.append(f"{split} {metric} {figure.value:.4f}")
     return ", ".join(found)
-
-
-def estimates(rows: Sequence[dict[str, Any]], cells: Sequence[Cell]) -> dict[str, float]:
-    """Seconds for each cell that is not done, from finished ones: of the same method, model and data set where there
-    are some, else of fewer of these in common."""
-    names = [tuple(cell.config[axis]["name"] for axis in ("dataset", "model", "method")) for cell in cells]
-    known: dict[tuple[str, ...], list[float]] = {}
-    for row, name in zip(rows, names, strict=True):
-        if row["state"] == "done" and row["seconds"]:
-            for length in range(4):
-                known.setdefault(name[:length], []).append(row["seconds"])
-    found = {}
-    for row, name in zip(rows, names, strict=True):
-        alike = next((known[name[:length]] for length in (3, 2, 1, 0) if name[:length] in known), None)
-        if row["state"] != "done" and alike:
-            found[row["cell"]] = sum(alike) / len(alike)
-    return found
 
 
 def spoken(seconds: float) -> str:
@@ -123,15 +108,18 @@ def table(rows: Sequence[dict[str, Any]], expected: dict[str, float] | None = No
     return grid
 
 
-def summary(rows: Sequence[dict[str, Any]], expected: dict[str, float], workers: int = 1) -> str:
-    """How many cells are in which state, and how long the rest may take."""
+def summary(
+    rows: Sequence[dict[str, Any]], expected: dict[str, float], workers: int = 1, trainings: float | None = None
+) -> str:
+    """How many cells are in which state, and how long the rest may take: `trainings` with vanilla, or seconds."""
     counts = Counter(row["state"] for row in rows)
     text = f"{len(rows)} cells: " + ", ".join(f"{counts[state]} {state}" for state in COLOURS if counts[state])
     left = len(rows) - counts["done"]
     if not left:
         return text
     if not expected:
-        return f"{text}; time unknown until a cell has finished"
+        cost = "" if trainings is None else f"; as much to train as {trainings:.1f} cells with vanilla"
+        return f"{text}{cost}; time unknown until a cell has finished"
     many = f" on {workers} workers" if workers > 1 else ""
     seconds = sum(expected.values()) / max(workers, 1)  # 0: this process alone
     return f"{text}; about {spoken(seconds)} left{many}, estimated from finished cells"
@@ -144,7 +132,7 @@ def picture(board: Board, workers: int) -> Group:
     order = ("running", "failed", "trained", "missing", "done")
     first = sorted(rows, key=lambda row: order.index(row["state"]))[:SHOWN]
     kept = [row for row in rows if any(row is one for one in first)]
-    return Group(table(kept, expected), Text(summary(rows, expected, workers)))
+    return Group(table(kept, expected), Text(summary(rows, expected, workers, in_all(rows, board.cells))))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 
 from uegr.cli.completion import attacks, datasets
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, Task, TrustCode
+from uegr.cli.options import FILES, LABELS, Device, Json, Quiet, Run, Task, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 from uegr.terminal import echo
@@ -57,6 +57,7 @@ def attack(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted attack.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over where the same attack has run.")] = False,
+    device: Device = None,
     trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -69,7 +70,8 @@ def attack(
 
     if replay is not None:
         refuse_searching(context)
-        print_replayed(run, replay, as_json, attack=attack, task=task, trust_remote_code=trust_remote_code)
+        options: dict[str, Any] = {"attack": attack, "task": task, "device": device}
+        print_replayed(run, replay, as_json, trust_remote_code=trust_remote_code, **options)
         return
 
     from uegr.runs.attack import attack_run
@@ -88,6 +90,7 @@ def attack(
         resume=resume,
         overwrite=overwrite,
         quiet=quiet,
+        device=device,
         trust_remote_code=trust_remote_code,
         settings=given(settings or []),
         **files,

@@ -95,7 +95,8 @@ def print_state(plan: "Benchmark", rows: list[dict[str, Any]], workers: int, as_
     """The cells and their states on standard output, as a table or JSON."""
     from rich.text import Text
 
-    from uegr.benchmark.live import estimates, summary, table
+    from uegr.benchmark.estimates import estimates, in_all
+    from uegr.benchmark.live import summary, table
     from uegr.console import Console
 
     title, expected = plan.grid.title, estimates(rows, plan.board.cells)
@@ -104,7 +105,7 @@ def print_state(plan: "Benchmark", rows: list[dict[str, Any]], workers: int, as_
         return
     console = Console()
     console.print(Text(title, style="bold"), table(rows, expected))
-    console.print(Text(summary(rows, expected, workers)), soft_wrap=True)
+    console.print(Text(summary(rows, expected, workers, in_all(rows, plan.board.cells))), soft_wrap=True)
     console.print(Text(f"in {plan.root}"), soft_wrap=True)
     if old := plan.stale():
         console.print(Text(f"{len(old)} folders in cells/ belong to earlier versions of this grid"), soft_wrap=True)

@@ -6,7 +6,7 @@ import typer
 
 from uegr.cli.completion import datasets
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, LABELS, Json, Quiet, Run, TrustCode, flags
+from uegr.cli.options import FILES, LABELS, Device, Json, Quiet, Run, TrustCode, flags
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
@@ -28,6 +28,7 @@ def evaluate(
         ),
     ] = None,
     rows: Annotated[int | None, typer.Option(help="At most this many rows per data set; default: all.")] = None,
+    device: Device = None,
     trust_remote_code: TrustCode = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -45,6 +46,7 @@ def evaluate(
         radii={"relative": relative_radius or []},
         rows=rows,
         quiet=quiet,
+        device=device,
         trust_remote_code=trust_remote_code,
         **files,
         **labels,

@@ -22,6 +22,17 @@ TrustCode = Annotated[
 Calibrate = Annotated[
     bool, typer.Option("--calibrate", help="Divide the logits by the temperature that training fitted.")
 ]
+
+
+class DeviceName(StrEnum):
+    cpu = "cpu"
+    cuda = "cuda"
+    mps = "mps"
+
+
+Device = Annotated[
+    DeviceName | None, typer.Option(help="Where the model computes; default: cuda if there is one, else cpu.")
+]
 Task = Annotated[str | None, typer.Option(help="The task, where the run has several; default: the only one.")]
 
 

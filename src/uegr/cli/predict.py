@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from uegr.cli.groups import with_groups
-from uegr.cli.options import FILES, Calibrate, Run, Task, TrustCode, flags
+from uegr.cli.options import FILES, Calibrate, Device, Run, Task, TrustCode, flags
 from uegr.errors import InputError
 
 
@@ -29,6 +29,7 @@ def predict(
     split: Annotated[str | None, typer.Option(help="The split of a folder or data set; default: the only one.")] = None,
     task: Task = None,
     calibrate: Calibrate = False,
+    device: Device = None,
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Classify new texts with a finished run; the rows of a file keep all their columns."""
@@ -41,7 +42,7 @@ def predict(
     from uegr.runs.predict import predict_lines
 
     chosen: dict[str, Any] = {"split": split, "task": task, "calibrate": calibrate}
-    chosen["trust_remote_code"] = trust_remote_code
+    chosen |= {"trust_remote_code": trust_remote_code, "device": device}
     predict_lines(run, source=None if texts is not None else source, texts=texts, output=output, **chosen, **files)
 
 

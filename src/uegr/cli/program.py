@@ -22,6 +22,7 @@ from uegr.cli.doctor import doctor
 from uegr.cli.evaluate import evaluate
 from uegr.cli.export import export
 from uegr.cli.failures import complaint
+from uegr.cli.init import init
 from uegr.cli.interpolate import interpolate
 from uegr.cli.interruption import RESUME, advice, can_resume
 from uegr.cli.listings import list_
@@ -86,7 +87,7 @@ def uegr(
     """Fine-tune language models that generalise and withstand perturbation, and prove it."""
 
 
-for one in (train, evaluate, attack, predict, export, interpolate):
+for one in (init, train, evaluate, attack, predict, export, interpolate):
     app.command(rich_help_panel=ONE)(one)
 for several in (benchmark, report, compare, demo):
     app.command(rich_help_panel=MANY)(several)

@@ -10,7 +10,7 @@ from uegr.cli import completion
 from uegr.cli.collector import usual
 from uegr.cli.groups import Group, with_groups
 from uegr.cli.interruption import resumable
-from uegr.cli.options import FILES, LABELS, AllowCode, Json, Quiet, TrustCode
+from uegr.cli.options import FILES, LABELS, AllowCode, Device, Json, Quiet, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 
@@ -21,6 +21,11 @@ LORA_RANK = 8
 class Precision(StrEnum):
     fp32 = "fp32"
     bf16 = "bf16"
+
+
+class Balance(StrEnum):
+    weights = "weights"
+    sampling = "sampling"
 
 
 def model_options(
@@ -86,6 +91,21 @@ def training_options(
         int | None, typer.Option(help="Stop after this many epochs without improvement; default: never.")
     ] = None,
     precision: Annotated[Precision | None, typer.Option(help="The type of the computations; default: fp32.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="What chooses the epoch and comes first: accuracy, macro_f1, balanced_accuracy, mcc, f1, pearson or "
+            "spearman; default: the first of the data set."
+        ),
+    ] = None,
+    balance: Annotated[
+        Balance | None,
+        typer.Option(help="Let every class count the same, in the loss or in each batch; default: as rows have it."),
+    ] = None,
+    report_to: Annotated[
+        list[str] | None,
+        typer.Option(help="Also log to tensorboard, wandb, mlflow, trackio, ...; repeatable; default: metrics.jsonl."),
+    ] = None,
 ) -> Flags:
     return {
         "training.epochs": epochs,
@@ -94,6 +114,9 @@ def training_options(
         "training.max_length": max_length,
         "training.patience": patience,
         "training.precision": precision and precision.value,
+        "training.metric": metric,
+        "training.report_to": tuple(report_to) if report_to else None,
+        "training.balance": balance and balance.value,
     }
 
 
@@ -148,6 +171,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run: --resume RUN, or the same command again.")
     ] = False,
+    device: Device = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -169,7 +193,7 @@ def train(
         check_started(output)
     try:
         with usual(), resumable(output):
-            result = train_run(chosen, output, resume=resume, quiet=quiet)
+            result = train_run(chosen, output, resume=resume, quiet=quiet, device=device)
     finally:
         leave_processes()
     if as_json and result:

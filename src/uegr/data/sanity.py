@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from uegr.data.load import Data
 
 MANY = 10  # labels; fewer may be one per row in a small file
+DOMINANT = 0.8  # of the training rows, from which on one label is more than all others should leave it
+SHOWN = 3  # rare labels in a warning
+RARE = 0.1  # of an even share of the rows, below which a label is hardly learnt
 
 
 def check_labels(data: "Data") -> None:
@@ -27,6 +30,38 @@ def check_labels(data: "Data") -> None:
         )
     for same in alike(names):
         warn(f"{data.name}: the labels {' and '.join(map(repr, same))} differ only by case or space; are they one?")
+
+
+def warn_of_imbalance(data: "Data") -> None:
+    """Warn before training if a label has more than 80% of the rows, or less than a tenth of an even share of them."""
+    if data.card is not None or data.labels is None:
+        return
+    counts = [0] * len(data.labels)
+    for label in data.splits["train"]["label"]:
+        counts[label] += 1
+    if line := imbalance(dict(zip(data.labels, counts, strict=True))):
+        warn(f"{data.name}: {line}")
+
+
+def imbalance(counts: dict[str, int]) -> str | None:
+    """What is wrong with the rows of each label, and what to do; None if nothing is.
+
+    >>> imbalance({"happy": 100, "angry": 60}) is None
+    True
+    >>> print(imbalance({"happy": 300, "angry": 12}).partition(";")[0])
+    300 of 312 training rows are 'happy', and only 12 are 'angry'
+    """
+    rows, (most, count) = sum(counts.values()), max(counts.items(), key=lambda one: one[1])
+    rare = [name for name, found in counts.items() if found < RARE * rows / len(counts)]
+    if count <= DOMINANT * rows and not rare:
+        return None
+    few = [f"only {counts[name]:,} are {name!r}" for name in rare[:SHOWN]]
+    few += [f"{len(rare) - SHOWN} more labels are as rare"] if len(rare) > SHOWN else []
+    return (
+        f"{', and '.join([f'{count:,} of {rows:,} training rows are {most!r}', *few])}; always answering {most!r} has "
+        f"accuracy {count / rows:.2f} there; read macro F1 and balanced accuracy, choose the epoch with --metric "
+        "macro_f1, and train with --balance weights or --balance sampling"
+    )
 
 
 def alike(names: tuple[str, ...]) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 `fgm`: one step along the gradient of the loss, delta = epsilon g / ||g||_2 (Miyato et al. 2017). The direction does not
 depend on epsilon, so one backward pass serves the whole curve.
+`noise`: a step of the same length in a random direction, which no attacker chose.
 `pgd`: the FGM point first, then from each of `restarts` random points `steps` steps of length `step` times epsilon,
 each followed by a projection into the ball (Madry et al. 2018).
 
@@ -42,7 +43,7 @@ EPSILONS = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0)
 class Search:
     """What is tried on each row; `step` is a fraction of epsilon for any number of steps."""
 
-    attack: Literal["fgm", "pgd"] = "fgm"
+    attack: Literal["fgm", "pgd", "noise"] = "fgm"
     steps: int = 10
     restarts: int = 3
     step: float = 0.25
@@ -53,8 +54,8 @@ class Search:
     def __post_init__(self) -> None:
         if not self.temperature > 0:
             raise InputError(f"expected temperature > 0, got {self.temperature}")
-        if self.attack not in ("fgm", "pgd"):
-            raise InputError(f"expected attack to be fgm or pgd, got {self.attack!r}")
+        if self.attack not in ("fgm", "pgd", "noise"):
+            raise InputError(f"expected attack to be fgm, pgd or noise, got {self.attack!r}")
         if self.steps < 1 or self.restarts < 1 or not self.step > 0:
             raise InputError(
                 "expected steps >= 1, restarts >= 1 and step > 0, "
@@ -95,7 +96,7 @@ def perturbation_curve(
     rows: Rows,
     *,
     epsilons: Sequence[float] = EPSILONS,
-    attack: Literal["fgm", "pgd"] = "fgm",
+    attack: Literal["fgm", "pgd", "noise"] = "fgm",
     steps: int = 10,
     restarts: int = 3,
     step: float = 0.25,
@@ -158,7 +159,8 @@ def surviving(
     rows = len(subject.texts)
     total = rows * (1 + len(epsilons) if search.attack == "pgd" else 1)
     with evaluating(subject.model):
-        right = one_step(subject, epsilons, search, shifted(progress, 0, total))
+        first = noisy if search.attack == "noise" else one_step
+        right = first(subject, epsilons, search, shifted(progress, 0, total))
         for index, epsilon in enumerate(epsilons if search.attack == "pgd" else ()):
             left = np.flatnonzero(right[index]) if epsilon > 0 else np.arange(0)
             done = shifted(progress, rows * (index + 2) - len(left), total)
@@ -184,6 +186,17 @@ def one_step(subject: Subject, epsilons: list[float], search: Search, progress: 
         for index, epsilon in enumerate(epsilons):
             still = hits(subject.model, batch, labels, epsilon * direction) if epsilon > 0 else clean
             right[index, rows] = clean & still
+    return right
+
+
+def noisy(subject: Subject, epsilons: list[float], search: Search, progress: Progress | None) -> np.ndarray:
+    """A step in a random direction at every epsilon, the same direction for all, (epsilons, rows)."""
+    right = np.zeros((len(epsilons), len(subject.texts)), dtype=bool)
+    for rows, batch, labels in subject.batches(np.arange(len(subject.texts)), progress):
+        direction = random_start(subject.model, batch, rows, 1.0, search, 0)
+        clean = hits(subject.model, batch, labels, torch.zeros_like(direction))
+        for index, epsilon in enumerate(epsilons):
+            right[index, rows] = clean & hits(subject.model, batch, labels, epsilon * direction)
     return right
 
 

@@ -25,10 +25,12 @@ from uegr.evaluation.similarity import layer_similarity, weight_distance
 from uegr.models.texts import Progress, Rows, labels_of, length_limit, probabilities, texts_of
 from uegr.pieces.embedding import unwrapped
 from uegr.result import Calibration, Curve, Drift, Evaluation, Figures, Landscape
+from uegr.statistics.classes import Classes, classes
 from uegr.statistics.intervals import mean
 
 PAPER_EPSILONS = (0.01, 0.25, 0.5)  # UEGR fig. 2b
-GRIDS = {"fgm": EPSILONS, "pgd": (0.0, *PAPER_EPSILONS)}  # every epsilon of PGD costs dozens of passes
+PGD = (0.0, *PAPER_EPSILONS)  # every epsilon costs dozens of passes
+GRIDS = {"fgm": EPSILONS, "noise": EPSILONS, "pgd": PGD}
 RELATIVE = "_relative"  # the end of the name of a curve whose radii are relative
 Stage = Callable[[str, int, int], None]  # what is measured, how many are done, of how many
 
@@ -48,7 +50,7 @@ class Radii:
         >>> Radii(pgd=[], relative=[0.1]).of("pgd")
         {'pgd_relative': (0.0, 0.1)}
         """
-        own = {"fgm": self.fgm, "pgd": self.pgd}[attack]
+        own = {"fgm": self.fgm, "pgd": self.pgd}.get(attack)
         found = {attack: GRIDS[attack] if own is None else tuple(own), attack + RELATIVE: tuple(self.relative)}
         return {name: (0.0, *(size for size in sizes if size > 0)) for name, sizes in found.items() if sizes}
 
@@ -88,6 +90,7 @@ def evaluate(
         data=sets.name,
         split=sets.split,
         clean=work.scores(),
+        classes=work.classes(),
         other_splits={split: work.other_scores(split) for split in list(sets.splits)[1:]},
         calibration=work.calibration(),
         shift=work.shifted(sets.shift),
@@ -149,6 +152,11 @@ class Work:
     def scores(self) -> Figures:
         """The task metrics of the main split."""
         return measure(self.sets.metrics, self.own, labels_of(self.sets.own), self.seed)
+
+    def classes(self) -> Classes | None:
+        """How each class of a classifier fares on the main split."""
+        names = self.sets.labels
+        return None if names is None else classes(self.own.argmax(1), labels_of(self.sets.own), names)
 
     def other_scores(self, split: str) -> Figures:
         """The task metrics of another split, and a classifier's calibration error."""

@@ -17,16 +17,17 @@ def stripped(result: Result) -> Result:
 
 
 def stripped_task(task: Task) -> Task:
-    """A task whose labels are numbers, and whose attacks name no journal."""
+    """A task whose labels are numbers, without the table of its classes, and whose attacks name no journal."""
     labels = None if task.labels is None else tuple(map(str, range(len(task.labels))))
     attacks = {name: one.model_copy(update={"journal": ""}) for name, one in task.attacks.items()}
     evaluation = stripped_evaluation(task.evaluation) if task.evaluation else None
-    return task.model_copy(update={"labels": labels, "attacks": attacks, "evaluation": evaluation})
+    return task.model_copy(update={"labels": labels, "classes": {}, "attacks": attacks, "evaluation": evaluation})
 
 
 def stripped_evaluation(evaluation: Evaluation) -> Evaluation:
-    """What was left out keeps its name and loses the reason, which may quote a machine."""
-    return evaluation.model_copy(update={"left_out": dict.fromkeys(evaluation.left_out, LEFT_OUT)})
+    """What was left out keeps its name and loses the reason, which may quote a machine; classes have names."""
+    left = dict.fromkeys(evaluation.left_out, LEFT_OUT)
+    return evaluation.model_copy(update={"left_out": left, "classes": None})
 
 
 def without_places(value: Any) -> Any:

@@ -150,6 +150,8 @@ def predictions(model: nn.Module, logits: Tensor, batch: Batch) -> Tensor:
 
 def labelled(model: nn.Module, batch: Batch) -> Tensor:
     """Where a prediction has a label, (examples,) or (examples, positions); a causal model's first label has none."""
+    if "labels" not in batch:
+        raise ValueError(f"expected labels in the batch, got only {', '.join(batch)}; add them under the name labels")
     labels: Tensor = batch["labels"]
     return (labels[:, 1:] if causal(unwrapped(model)) else labels) != -100
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from uegr.report.figures import Entries, Entry, Quantity
 from uegr.report.reading import TaskRun
@@ -24,6 +25,7 @@ COLUMNS = (
     Column("shift", "Shift", "mean accuracy over sets of other domains"),
     Column("adversarial", "Adversarial sets", "mean accuracy over adversarial sets"),
     Column("fgm", "FGM", "accuracy one gradient step away on the embedded input, mean over the sizes of the step"),
+    Column("noise", "Noise", "accuracy after a step in a random direction on the embedded input, mean over its sizes"),
     Column("pgd", "PGD", "accuracy under PGD on the embedded input, mean over its radii"),
     Column("pgd_relative", "Relative PGD", "accuracy under PGD within a radius relative to the model's word vectors"),
     Column("ece", "ECE", "expected calibration error on the own rows; less is better"),
@@ -39,10 +41,11 @@ def columns_of(run: TaskRun) -> Entries:
     """The columns that a run has figures for; word attacks have a column each."""
     sets, rows, all_of = mean_of_separate_sets, mean_of_same_rows, run.figures
     found = [
-        own(all_of),
+        own(all_of, run.config.training.get("metric")),
         average("shift", "shift, mean over sets", starting(all_of, "shift/", "accuracy"), sets),
         average("adversarial", "adversarial sets, mean", starting(all_of, "adversarial/", "accuracy"), sets),
         average("fgm", "accuracy under FGM, mean over radii", starting(all_of, "perturbation/fgm ", "accuracy"), rows),
+        average("noise", "accuracy under noise, mean", starting(all_of, "perturbation/noise ", "accuracy"), rows),
         average("pgd", "accuracy under PGD, mean over radii", starting(all_of, "perturbation/pgd ", "accuracy"), rows),
         average("pgd_relative", "accuracy under relative PGD", starting(all_of, RELATIVE, "accuracy"), rows),
         average("robust", "accuracy under a word attack and relative PGD, mean", robust(run), rows),
@@ -63,10 +66,11 @@ def robust(run: TaskRun) -> list[Entry]:
     return [words, pgd] if words and pgd else []
 
 
-def own(figures: Entries) -> Entry | None:
-    """The accuracy on the own held-out rows, or the first metric of a task that has none."""
+def own(figures: Entries, chosen: Any = None) -> Entry | None:
+    """The metric that the run was told to use, else the accuracy, else the first metric, on the own held-out rows."""
     some = starting(figures, "clean/")
-    best = next((entry for entry in some if entry.quantity.metric == "accuracy"), None) or next(iter(some), None)
+    named = (entry for metric in (chosen, "accuracy") for entry in some if entry.quantity.metric == metric)
+    best = next(named, None) or next(iter(some), None)
     return best and average("own", best.quantity.label, [best], mean_of_same_rows)
 
 

@@ -49,7 +49,7 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
         layout = {"xaxis": axis("epsilon", **ticks), "yaxis": axis("accuracy, %", rangemode="tozero")}
         return Panel("", traces, layout, groups=drawn)
 
-    step = {"fgm": "one gradient step", "pgd": "PGD with restarts"}.get(attack, attack)
+    step = {"fgm": "one gradient step", "noise": "one random step", "pgd": "PGD with restarts"}.get(attack, attack)
     caption = f"Accuracy when the embedded input moves by epsilon, {step}. Sizes are spaced evenly, and methods "
     caption += "are drawn a little apart. {whiskers} {settings}"
     return section(f"curves-{attack}", f"Under perturbation: {attack.upper()}", caption, groups, draw)

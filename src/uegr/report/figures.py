@@ -22,7 +22,17 @@ SHARES = {
     "success_rate",
     "words_changed_share",
 }
-SHARES |= {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman", "accuracy_after", "improvement"}
+SHARES |= {
+    "accuracy",
+    "f1",
+    "macro_f1",
+    "balanced_accuracy",
+    "matthews",
+    "pearson",
+    "spearman",
+    "accuracy_after",
+    "improvement",
+}
 SPOKEN = {
     "ece": "calibration error (ECE)",
     "ece_calibrated": "calibration error (ECE) after a temperature",

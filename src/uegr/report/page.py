@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
+from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, grouped
 from uegr.report.headline import doubted, headlines
@@ -71,6 +72,7 @@ def render(
         sections={section.key: section for section in sections},
         looks=looks,
         examples=attack_examples(groups),
+        classes=class_tables(groups),
         figures=every_figure(groups),
         recipes=recipes(groups),
         machines=machines(collection.runs),

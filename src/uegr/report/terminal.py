@@ -7,15 +7,18 @@ from rich.table import Table
 from rich.text import Text
 
 from uegr.console import Console
+from uegr.report.classes import classes_of, hardest, majority
 from uegr.report.figures import Entry, evaluated
 from uegr.report.groups import grouped
 from uegr.report.reading import Run
 from uegr.report.verdict import Verdict, verdict
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure, finite
+from uegr.statistics.classes import Classes
 from uegr.terminal import echo
 
-KINDS = {"calibration": "ece", "anomaly": "auroc", "perturbation": "accuracy"}  # the one metric that is shown
+TAKEN_FOR = 3  # classes that a class is taken for
+KINDS = {"calibration": ("ece", "ece_calibrated"), "anomaly": ("auroc",), "perturbation": ("accuracy",)}  # shown
 
 
 def percent(figure: Figure | None) -> str:
@@ -35,7 +38,7 @@ def main_figures(evaluation: Evaluation) -> Iterator[Entry]:
     for entry in evaluated(evaluation):
         kind, metric = entry.quantity.key.partition("/")[0], entry.quantity.metric
         own = kind in ("clean", "shift", "adversarial") and metric in evaluation.clean
-        if own or KINDS.get(kind) == metric:
+        if own or metric in KINDS.get(kind, ()):
             yield entry
 
 
@@ -79,8 +82,31 @@ def show_figures(evaluations: Mapping[str, Evaluation]) -> None:
     """Print everything that was measured of one run, a table per task, and what was left out, with the reason."""
     for task, evaluation in evaluations.items():
         Console().print(comparison({task: evaluation}))
+        if evaluation.classes is not None:
+            show_classes((evaluation.split, evaluation.classes))
         for line in (*other_figures(evaluation), *left_out(evaluation)):
             echo(line)
+
+
+def show_classes(found: tuple[str, Classes] | None) -> None:
+    """Print precision, recall and F1 of each class, which of them are confused, and the majority baseline."""
+    if found is None:
+        return
+    split, classes = found
+    shown = hardest(classes)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(Text(f"class, {split}"))
+    for title in ("precision", "recall", "F1", "rows", "taken for"):
+        table.add_column(title, justify="left" if title == "taken for" else "right")
+    for name, one in shown:
+        shares = (f"{100 * share:.1f}" for share in (one.precision, one.recall, one.f1))
+        others = {other: count for other, count in classes.confusion.get(name, {}).items() if other != name}
+        most = sorted(others.items(), key=lambda pair: -pair[1])[:TAKEN_FOR]
+        table.add_row(Text(name), *shares, f"{one.n:,}", Text(", ".join(f"{other} {n:,}" for other, n in most)))
+    Console().print(table)
+    if len(shown) < len(classes.table):
+        echo(f"the {len(shown)} classes with the lowest F1 of {len(classes.table)}")
+    echo(majority(classes))
 
 
 def other_figures(evaluation: Evaluation) -> Iterator[str]:
@@ -105,4 +131,5 @@ def show_scores(result: Result, folder: Path) -> None:
             figures = "  ".join(f"{metric} {figure.value:.4f}" for metric, figure in scores.items())
             rows = max((figure.n for figure in scores.values()), default=0)
             echo(f"{name} {split:<12} {figures}  ({rows:,} rows)")
+        show_classes(classes_of(task))
     echo(f"run in {folder}  ({result.training.seconds:.0f} s)")

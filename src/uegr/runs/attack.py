@@ -37,6 +37,7 @@ def attack_run(
     alone: bool = False,
     quiet: bool = False,
     trust_remote_code: bool = False,
+    device: str | None = None,
     settings: dict[str, Any] | None = None,
     **reading: Any,
 ) -> Results:
@@ -48,7 +49,7 @@ def attack_run(
     """
     if resume and overwrite:
         raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
-    run = open_run(place, trust_remote_code=trust_remote_code)
+    run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     chosen = run.task(task or own_task(run.tasks, dataset))
     data = chosen.held_out(dataset, **reading)
     rows = held_out_rows(data)

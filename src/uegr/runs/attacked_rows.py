@@ -45,27 +45,34 @@ def sample_size(rows: int, wanted: int | None) -> int:
 class GrowingRows(torch.utils.data.Dataset[Any]):
     """Tokenised rows with others after them, which `fill` replaces.
 
-    A sampler by length may take it for a datasets.Dataset; its lengths are one array for ever and stay up to date.
+    A sampler may take it for a datasets.Dataset; its lengths and labels are one array each and stay up to date.
     """
 
     def __init__(self, clean: Any, extra: int) -> None:
         self.clean, self.column_names = clean, clean.column_names
         self.extra: list[dict[str, Any]] = [clean[0]] * extra
-        lengths = clean.with_format("numpy", columns=["length"])[:]["length"]
-        self.lengths = np.concatenate([lengths, [row["length"] for row in self.extra]])
+        self.columns = {name: self.column(name) for name in ("length", "labels")}
+
+    def column(self, name: str) -> np.ndarray:
+        """A number of every row."""
+        known = self.clean.with_format("numpy", columns=[name])[:][name]
+        return np.concatenate([known, [row[name] for row in self.extra]])
 
     def fill(self, extra: list[dict[str, Any]]) -> None:
         """Take other extra rows, as many as before."""
         if len(extra) != len(self.extra):
             raise ValueError(f"expected {len(self.extra)} rows, got {len(extra)}: the number of steps is fixed")
         self.extra = extra
-        self.lengths[len(self.clean) :] = [row["length"] for row in extra]
+        for name, values in self.columns.items():
+            values[len(self.clean) :] = [row[name] for row in extra]
 
     def __len__(self) -> int:
         return len(self.clean) + len(self.extra)
 
     def __getitem__(self, row: int | slice) -> Any:
-        return {"length": self.lengths[row]} if isinstance(row, slice) else self.__getitems__([row])[0]
+        if isinstance(row, slice):
+            return {name: values[row] for name, values in self.columns.items()}
+        return self.__getitems__([row])[0]
 
     def __getitems__(self, rows: Sequence[int]) -> list[dict[str, Any]]:
         """What a data loader asks for: a batch at once."""
@@ -74,7 +81,7 @@ class GrowingRows(torch.utils.data.Dataset[Any]):
         return [next(clean) if row < len(self.clean) else self.extra[row - len(self.clean)] for row in rows]
 
     def with_format(self, kind: str, columns: Sequence[str]) -> "GrowingRows":
-        """Itself: `[:]` gives the lengths, as an array."""
+        """Itself: `[:]` gives the lengths and the labels, as arrays."""
         return self
 
 

@@ -15,7 +15,8 @@ from uegr.runs.sets import gathered
 from uegr.training.callbacks import progress_bar
 
 USUAL = ("fgm", "shift")
-FIGURES = (*USUAL, "pgd", "adversarial", "anomaly", "landscape", "drift")
+CURVES = ("fgm", "noise", "pgd")  # accuracy when the embedded input moves
+FIGURES = (*USUAL, "noise", "pgd", "adversarial", "anomaly", "landscape", "drift")
 Stage = Callable[[str, int, int], None]  # what is measured, how many rows are done, of how many
 
 
@@ -33,12 +34,13 @@ def evaluate_run(
     temperature: bool = False,
     quiet: bool = False,
     trust_remote_code: bool = False,
+    device: str | None = None,
     **reading: Any,
 ) -> dict[str, Evaluation]:
     """The figures of every task of a run, written into its result.json.
 
     Always the task metrics and calibration; by default accuracy one gradient step away, and the data sets that are its
-    shift; `everything` adds PGD, adversarial and anomaly sets, flatness, and the drift from the pretrained weights.
+    shift; `everything` adds noise, PGD, adversarial and anomaly sets, flatness, and the drift from pretraining.
     `rows` bounds the rows of each set, `costly_rows` those of PGD, input gradients and sharpness.
     Of the sets that cards name, `sets` chooses some. `radii` are those of FGM and PGD, as `uegr.evaluation.Radii` takes
     them; both ascend the loss after the temperature that training fitted. `bins` are those of the calibration error;
@@ -46,7 +48,7 @@ def evaluate_run(
     `uegr.data.load`.
     """
     wanted = set(FIGURES if everything else figures)
-    run = open_run(place, trust_remote_code=trust_remote_code)
+    run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     with progress_bar(quiet) as bar:
         shown: dict[str, Any] = {}
 
@@ -83,8 +85,10 @@ def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
     """The figures that were asked for and could not be measured, and why."""
     missing: dict[str, str] = {}
     if found.calibration is None:
-        of_classes = wanted & {"fgm", "pgd", "anomaly"}
+        of_classes = wanted & {*CURVES, "anomaly"}
         missing = dict.fromkeys(["calibration", *sorted(of_classes)], "needs a classifier, and this is a regression")
+    elif found.calibration.ece_calibrated is None:
+        missing["calibration error after a temperature"] = "the temperature was fitted on these rows, or there is none"
     if "drift" in wanted and found.drift is None:
         missing["drift"] = "the model was not pretrained"
     named = {use.kind for _, use in evaluation_sets(found.data)}  # of those, each that is not here has its own reason
@@ -131,7 +135,7 @@ def evaluated(task: FinishedTask, sets: Sets, wanted: set[str], show: Stage, **h
         task.tokenizer,
         sets,
         pretrained=task.pretrained() if "drift" in wanted else None,
-        curves=[curve for curve in ("fgm", "pgd") if curve in wanted],
+        curves=[curve for curve in CURVES if curve in wanted],
         landscape="landscape" in wanted,
         max_length=task.max_length,
         progress=lambda name, done, total: show(f"{task.name}: {name}", done, total),

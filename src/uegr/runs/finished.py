@@ -7,7 +7,7 @@ run.result.tasks["snippets"].scores["test"]["accuracy"].value
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ from uegr import models, result
 from uegr.data import Data
 from uegr.errors import InputError
 from uegr.models import Loaded
+from uegr.models.device import chosen_device, placed
 from uegr.models.multitask import answering
 from uegr.models.texts import Text, probabilities
 from uegr.runs import folder, manifest
@@ -63,7 +64,7 @@ class FinishedTask:
         if name in (None, self.about.dataset, self.name):
             reading = self.run.config.dataset.reading() | reading
             data = data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
-            return folded(data, self.run.config.dataset)
+            return replace(folded(data, self.run.config.dataset), metrics=self.about.metrics)
         return loaded(str(name), self.labels, **reading)
 
     def held_out(self, name: str | None = None, **reading: Any) -> Data:
@@ -95,7 +96,8 @@ class FinishedTask:
             pretrained=options.pretrained,
         )
         start = start_of(self.run.config, self.run.folder)
-        return (moved(model, start, trust_remote_code=self.run.trust_remote_code) if start else model).model
+        model = moved(model, start, trust_remote_code=self.run.trust_remote_code) if start else model
+        return placed(model.model, self.run.device)
 
     def heat(self) -> float:
         """The temperature that training fitted."""
@@ -125,8 +127,8 @@ class FinishedTask:
 class FinishedRun:
     """A run's `folder`, its `result`, its `config` and its `tasks` by name; model and tokenizer load on first use."""
 
-    def __init__(self, place: Path, *, trust_remote_code: bool = False) -> None:
-        self.folder, self.trust_remote_code = place, trust_remote_code
+    def __init__(self, place: Path, *, trust_remote_code: bool = False, device: str | None = None) -> None:
+        self.folder, self.trust_remote_code, self.device = place, trust_remote_code, chosen_device(device)
         self.result = folder.read(place)
         stored = self.result.config.model_dump()
         self.config = RunConfig(**stored)
@@ -143,7 +145,9 @@ class FinishedRun:
             raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
         if reason := manifest.damaged_export(self.folder):
             raise InputError(f"{reason}; remove the file, then export it again with `uegr export RUN --onnx`")
-        return models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)
+        loaded = models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)
+        placed(loaded.model, self.device)
+        return loaded
 
     @property
     def model(self) -> Any:
@@ -166,13 +170,13 @@ class FinishedRun:
         return self.task(task).predict(texts, calibrate=calibrate)
 
 
-def open_run(place: str | PathLike[str], *, trust_remote_code: bool = False) -> FinishedRun:
-    """Open the folder of a finished run.
+def open_run(place: str | PathLike[str], *, trust_remote_code: bool = False, device: str | None = None) -> FinishedRun:
+    """Open the folder of a finished run; its model computes on `device`, by default cuda if there is one, else cpu.
 
     Python code that comes with the model runs only with `trust_remote_code`, whatever the folder says: the folder may
     come from somebody else.
     """
-    return FinishedRun(Path(place).expanduser(), trust_remote_code=trust_remote_code)
+    return FinishedRun(Path(place).expanduser(), trust_remote_code=trust_remote_code, device=device)
 
 
 def held_out_rows(data: Data) -> Any:

@@ -80,8 +80,8 @@ class SeveralHeads(Heads):
             raise InputError(f"--augment attacks one data set, got --model {config.model.name}; leave it out")
         if config.model.head != "linear" or not config.model.pretrained:
             raise InputError(f"model.head and model.pretrained are for one data set, got --model {config.model.name}")
-        if config.training.balanced:
-            raise InputError(f"training.balanced is for one data set, got --model {config.model.name}; leave it out")
+        if config.training.balance or config.training.metric:
+            raise InputError(f"--balance and --metric are for one data set, got --model {config.model.name}")
         if config.training.log_drift:
             raise InputError(f"training.log_drift is for one data set, got --model {config.model.name}; leave it out")
         if config.training.start_from:

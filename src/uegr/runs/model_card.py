@@ -18,6 +18,7 @@ from uegr import data as data_room
 from uegr import models
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure
+from uegr.statistics.classes import Classes
 
 FILE = "README.md"
 MOST_LABELS = 30
@@ -60,7 +61,10 @@ def index(result: Result) -> Iterator[dict[str, Any]]:
     for task in result.tasks.values():
         dataset = short(task.dataset)
         for split, scores in task.scores.items():
-            metrics = [{"type": HUB_METRICS.get(m, m), "value": round(one.value, 4)} for m, one in scores.items()]
+            metrics = [
+                {"type": HUB_METRICS.get(name, name), "name": name, "value": round(one.value, 4)}
+                for name, one in scores.items()
+            ]
             if metrics:
                 yield {
                     "task": {"type": "text-classification"},
@@ -112,6 +116,8 @@ def body(name: str, result: Result) -> Iterator[str]:
     model, method = plain(short(config.model.name)), plain(config.method.name)
     yield f"{model}, fine-tuned on {sets} with the method {method} by uegr.\n"
     yield from section("Scores", ("data", "split", "metric", "value (95% interval)", "rows"), clean_rows(result))
+    yield from section("Classes", ("data", "class", "precision", "recall", "F1", "rows"), class_rows(result))
+    yield from section("Confusion", ("data", "label", "predicted as, rows"), confusion_rows(result))
     yield from section(
         "Under perturbation", ("data", "measure", "percent (95% interval)", "rows"), measured_rows(result)
     )
@@ -141,6 +147,29 @@ def clean_rows(result: Result) -> Iterator[Row]:
         for split, scores in task.scores.items():
             for metric, figure in scores.items():
                 yield short(task.dataset), split, metric, interval(figure, scale=1, digits=4), f"{figure.n:,}"
+
+
+def judged(result: Result) -> Iterator[tuple[str, Classes]]:
+    """The classes of each classifier, on its test split or else on another."""
+    for task in result.tasks.values():
+        for split in sorted(task.classes, key=lambda name: name != "test")[:1]:
+            yield f"{short(task.dataset)}, {split}", task.classes[split]
+
+
+def class_rows(result: Result) -> Iterator[Row]:
+    """Every class; then what always answering the most frequent label gives."""
+    for data, found in judged(result):
+        for name, one in list(found.table.items())[:MOST_LABELS]:
+            shares = (f"{100 * share:.1f}" for share in (one.precision, one.recall, one.f1))
+            yield data, name, *shares, f"{one.n:,}"
+        yield data, f"always {found.majority}", f"accuracy {100 * found.majority_accuracy:.1f}", "-", "-", "-"
+
+
+def confusion_rows(result: Result) -> Iterator[Row]:
+    """What the rows of each label were taken for."""
+    for data, found in judged(result):
+        for name, counts in list(found.confusion.items())[:MOST_LABELS]:
+            yield data, name, ", ".join(f"{other} {count:,}" for other, count in counts.items())
 
 
 def measured_rows(result: Result) -> Iterator[Row]:

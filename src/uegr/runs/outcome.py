@@ -19,6 +19,7 @@ from uegr.result import Figures, Machine, Task, Temperature
 from uegr.runs.calibrate import temperature_of
 from uegr.runs.heads import head_of
 from uegr.runs.prepare import Prepared
+from uegr.statistics.classes import Classes, classes
 from uegr.statistics.rows import packed
 from uegr.training.callbacks import best_folders
 from uegr.training.config import RunConfig
@@ -59,6 +60,7 @@ def task(prepared: Prepared, name: str) -> Task:
         metrics=data.metrics,
         rows=len(data.splits["train"]),
         scores={split: split_scores(prepared, data, split, given) for split, given in found.items()},
+        classes=split_classes(data, found),
         right={split: right_rows(data, split, given) for split, given in found.items() if is_classified(data, given)},
         temperature=fitted(data, found),
     )
@@ -90,6 +92,14 @@ def split_scores(prepared: Prepared, data: Data, split: str, found: Any) -> Figu
     return measure(data.metrics, found, data.splits[split]["label"], prepared.config.seed)
 
 
+def split_classes(data: Data, found: dict[str, Any]) -> dict[str, Classes]:
+    """How each class of a classifier fares, on every split with labels."""
+    if data.labels is None:
+        return {}
+    known = {split: given for split, given in found.items() if given is not None}
+    return {split: classes(given.argmax(1), data.splits[split]["label"], data.labels) for split, given in known.items()}
+
+
 def fitted(data: Data, found: dict[str, Any]) -> Temperature | None:
     """A classifier's temperature, fitted on its validation rows."""
     split = data.validation or "validation"
@@ -98,15 +108,15 @@ def fitted(data: Data, found: dict[str, Any]) -> Temperature | None:
     return temperature_of(found[split], data.splits[split]["label"], split)
 
 
-def machine() -> Machine:
-    """What a reader needs to judge the times."""
+def machine(device: str = "cpu") -> Machine:
+    """What a reader needs to judge the times of a training on this kind of device."""
     return Machine(
         python=platform.python_version(),
         platform=platform.platform(),
         processor=platform.processor() or platform.machine(),
         cores=os.cpu_count(),
         threads=torch.get_num_threads(),
-        gpu=torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,
+        gpu=torch.cuda.get_device_name(0) if device == "cuda" else "Apple GPU" if device == "mps" else None,
     )
 
 

@@ -38,6 +38,7 @@ def predict_lines(
     task: str | None = None,
     calibrate: bool = False,
     trust_remote_code: bool = False,
+    device: str | None = None,
     **reading: Any,
 ) -> None:
     """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`.
@@ -48,7 +49,7 @@ def predict_lines(
     if output is not None:
         refuse_special(output)
         check_format(output)
-    run = open_run(place, trust_remote_code=trust_remote_code)
+    run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     chosen = run.task(task or own_task(run.tasks, source))
     given = Given(texts, {}) if texts is not None else from_source(chosen, str(source), split, **reading)
     check_sides(chosen, given.texts)

@@ -11,8 +11,9 @@ from typing import Any
 
 from uegr import data as data_room
 from uegr.data import Data
-from uegr.data.sanity import check_labels
+from uegr.data.sanity import check_labels, warn_of_imbalance
 from uegr.errors import InputError, did_you_mean
+from uegr.evaluation.metrics import task_metrics
 from uegr.models import Loaded
 from uegr.models import cards as model_cards
 from uegr.models.texts import length_limit
@@ -21,7 +22,7 @@ from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 
 EPOCHS = 3
-RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation")  # left out where they are not used
+RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation", "balance", "metric")  # left out if not used
 Sets = dict[str, Data]  # by task
 Rows = dict[str, tuple[Any, Any]]  # tokenised training and validation rows, by task
 
@@ -103,6 +104,9 @@ def load_data(config: RunConfig, name: str) -> Data:
         raise InputError(f"{data.name} has no training split, only {splits}; use it with `uegr evaluate`")
     data = folded(data, options)
     check_labels(data)
+    if data.kind == "regression" and config.training.balance:
+        raise InputError(f"--balance is for classes, and {data.name} has numbers to predict; leave it out")
+    data = replace(data, metrics=task_metrics(data.metrics, config.training.metric, data.kind == "regression"))
     if data.validation is None:
         data = data_room.holdout(data, options.holdout, config.seed)
     if options.train_size is not None or options.train_fraction is not None:
@@ -110,6 +114,8 @@ def load_data(config: RunConfig, name: str) -> Data:
             data.splits["train"], size=options.train_size, fraction=options.train_fraction, seed=config.seed
         )
         data = data.with_splits(train=smaller)
+    if not config.training.balance:
+        warn_of_imbalance(data)
     return data
 
 
@@ -133,7 +139,7 @@ def tokenised(data: Data, loaded: Loaded, max_length: int | None) -> tuple[Any, 
 
 def check_method(config: RunConfig, loaded: Loaded) -> None:
     """What the method cannot do with the model is an error before anything is written."""
-    from uegr.training.engine import give_substitutes
+    from uegr.training.requirements import give_substitutes
 
     method = config.make_method()
     give_substitutes(method, loaded.tokenizer)

@@ -26,12 +26,13 @@ def replay_run(
     task: str | None = None,
     called: str | None = None,
     trust_remote_code: bool = False,
+    device: str | None = None,
 ) -> dict[str, Attack]:
     """The accuracy on what an attack found on another run, by the attack's name there; written into result.json.
 
     `called` is the other run's name in it; without one, that of its folder.
     """
-    chosen = open_run(place, trust_remote_code=trust_remote_code).task(task)
+    chosen = open_run(place, trust_remote_code=trust_remote_code, device=device).task(task)
     theirs = folder.read(other)
     source = theirs.tasks[theirs.task_named(task)]
     if source.labels != chosen.labels:

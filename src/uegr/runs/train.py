@@ -8,22 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from uegr.models.device import chosen_device
 from uegr.result import Result, Training
 from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, probes, start, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
+from uegr.runs.reporting import check_reporting
 from uegr.runs.trainer import keeps_best, make_trainer
 from uegr.training.config import RunConfig
 
 
 def train(
-    config: RunConfig, place: Path, *, resume: bool = False, quiet: bool = False, development: bool = False
+    config: RunConfig,
+    place: Path,
+    *,
+    resume: bool = False,
+    quiet: bool = False,
+    development: bool = False,
+    device: str | None = None,
 ) -> Result | None:
     """Train one run into a folder; a finished one is returned as it is. Nothing is written if the input is bad.
 
     `development` is for a search: the run then has training and validation rows only. Of several processes the first
-    one returns the result, the others None.
+    one returns the result, the others None. `device` is cpu, cuda or mps; default: cuda if there is one, else cpu.
     """
-    settings = resolved(config)
+    computes_on, settings = chosen_device(device).type, resolved(config)
+    check_reporting(config.training.report_to)
     first = int(os.environ.get("RANK", 0)) == 0
     if first:  # another process may come late, and find what the first one has written
         folder.check(place, settings, resume)
@@ -41,7 +50,7 @@ def train(
             folder.write_config(place, settings)
         prepared = teachers.taught(prepared, taught, place, quiet)
         started_from = manifest.origin(settings, prepared.rows, prepared.loaded.model, outcome.versions())
-        trainer, bar = make_trainer(prepared, place, started_from, quiet)
+        trainer, bar = make_trainer(prepared, place, started_from, quiet, computes_on)
         with trainer.args.main_process_first(desc="checkpoint"):  # the first process sets damaged ones aside
             checkpoint = checkpoints.newest(place, started_from, keeps_best(config))
         spent = fitted(trainer, bar, checkpoint)
@@ -96,7 +105,7 @@ def finish(
         config=settings,
         tasks=tasks,
         training=training,
-        machine=outcome.machine(),
+        machine=outcome.machine(trainer.args.device.type),
         versions=outcome.versions(),
         command=" ".join(["uegr", *sys.argv[1:]]),
     )

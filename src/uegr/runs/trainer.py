@@ -5,17 +5,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from uegr.runs import augment, folder, manifest, probes
 from uegr.runs.attacked_rows import Augment
 from uegr.runs.checkpoints import KEPT, LogEntries, Manifests
 from uegr.runs.manifest import Origin
 from uegr.runs.prepare import Prepared
+from uegr.runs.reporting import reporters
 from uegr.training.config import RunConfig, TrainingConfig
 
 
-def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: bool) -> tuple[Any, Any]:
+def make_trainer(
+    prepared: Prepared, place: Path, started_from: Origin, quiet: bool, device: str = "cpu"
+) -> tuple[Any, Any]:
     """The trainer and its progress bar."""
     from transformers import DataCollatorWithPadding
 
@@ -37,12 +38,12 @@ def make_trainer(prepared: Prepared, place: Path, started_from: Origin, quiet: b
         prepared.sets,
         rows,
         model=prepared.loaded.model,
-        args=arguments(config, place),
+        args=arguments(config, place, device),
         data_collator=DataCollatorWithPadding(prepared.loaded.tokenizer),
         processing_class=prepared.loaded.tokenizer,
         callbacks=[*callbacks, *adding],
         method=config.make_method(),
-        balanced=config.training.balanced,
+        balance=config.training.balance,
         weight_decay_on=config.training.weight_decay_on,
         skip_nonfinite=config.training.skip_nonfinite,
         averaging=mean_weights(config.training),
@@ -82,8 +83,8 @@ def without_printing(trainer: Any) -> None:
     trainer.remove_callback(PrinterCallback)
 
 
-def arguments(config: RunConfig, place: Path) -> Any:
-    """transformers' arguments for a full configuration."""
+def arguments(config: RunConfig, place: Path, device: str = "cpu") -> Any:
+    """transformers' arguments for a full configuration, on this kind of device."""
     from transformers import TrainingArguments
 
     options: Any = config.training
@@ -106,9 +107,9 @@ def arguments(config: RunConfig, place: Path) -> Any:
         save_total_limit=KEPT,
         logging_steps=10,
         logging_nan_inf_filter=False,  # training/finite.py checks each step itself
-        report_to=options.report_to,
+        report_to=reporters(options.report_to),
         disable_tqdm=True,
         seed=config.seed,
         data_seed=config.seed,
-        use_cpu=not torch.cuda.is_available(),
+        use_cpu=device == "cpu",
     )

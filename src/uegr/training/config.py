@@ -3,9 +3,9 @@
 import inspect
 import re
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from uegr import safe_yaml
 from uegr.errors import InputError, did_you_mean
@@ -15,6 +15,10 @@ from uegr.training.factories import factory, is_own, refuse_code
 
 PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
+MetricName = Annotated[  # evaluation/metrics.py computes them
+    Literal["accuracy", "macro_f1", "balanced_accuracy", "f1", "matthews", "pearson", "spearman"],
+    BeforeValidator(lambda name: "matthews" if name == "mcc" else name),
+]
 
 
 class Strict(BaseModel):
@@ -26,35 +30,35 @@ class Strict(BaseModel):
 class ModelConfig(Strict):
     """An alias, a folder or a hub name, and how it is loaded."""
 
-    name: str = "minilm"
-    attention: str | None = None
-    dtype: str | None = None
-    trust_remote_code: bool = False
+    name: str = "minilm"  # an alias (`uegr list models`), a folder or a hub name
+    attention: str | None = None  # eager, sdpa or another of transformers; None: the model's own
+    dtype: str | None = None  # the type of the weights; None: float32
+    trust_remote_code: bool = False  # run the Python code that comes with the model
     head: Literal["linear", "mlp"] = "linear"  # mlp: width-256-ReLU-labels, as RIFT's release
     pretrained: bool = True  # False: the architecture with random weights
     vectors: str | None = None  # word vectors for a model without pretraining: a name or a file
     settings: dict[str, Any] = {}  # its own settings, such as filters or hidden_size
     lora: int | None = Field(None, ge=1)  # the rank of adapters to train in place of the encoder's matrices
     lora_alpha: float | None = Field(None, gt=0)  # None: twice the rank
-    lora_dropout: float = Field(0.1, ge=0, lt=1)
+    lora_dropout: float = Field(0.1, ge=0, lt=1)  # on the input of the adapters
     lora_targets: tuple[str, ...] | None = None  # ends of names, such as query and value; None: every linear layer
 
 
 class DatasetConfig(Strict):
     """A card, a file or a folder, and how it is read."""
 
-    name: str
-    text_column: str | None = None
-    pair_column: str | None = None
-    label_column: str | None = None
-    kind: Literal["classification", "regression"] | None = None  # of labels; None: detect
-    delimiter: str | None = None
-    quoting: Literal["standard", "none"] | None = None
-    encoding: str | None = None
-    paper_split: bool = False
+    name: str  # a data set (`uegr list datasets`), a file or a folder; several for mtdnn, separated by commas
+    text_column: str | None = None  # the column of the text; None: detected
+    pair_column: str | None = None  # the column of the second text of a pair; None: detected
+    label_column: str | None = None  # the column of the label; None: detected
+    kind: Literal["classification", "regression"] | None = None  # of labels; None: detected
+    delimiter: str | None = None  # the character between the fields of a CSV file; None: detected
+    quoting: Literal["standard", "none"] | None = None  # none if quotes are ordinary characters; None: detected
+    encoding: str | None = None  # such as utf-16, cp1252 or gb18030; None: detected, else UTF-8
+    paper_split: bool = False  # the split of the papers, if the data set has one
     drop_missing: bool = False  # leave out rows of a file that have no label
-    train_size: int | None = Field(None, ge=1)
-    train_fraction: float | None = Field(None, gt=0, le=1)
+    train_size: int | None = Field(None, ge=1)  # train on this many rows, every label in proportion; None: all
+    train_fraction: float | None = Field(None, gt=0, le=1)  # train on this share of the rows; None: all
     holdout: float = Field(0.1, gt=0, lt=1)  # of the training rows, where there is no validation split
     folds: int | None = Field(None, ge=2)  # parts of the training rows, for cross-validation
     fold: int | None = Field(None, ge=0)  # the part that is tested on, from 0
@@ -76,19 +80,20 @@ class TrainingConfig(Strict):
     """AdamW with linear decay and warm-up; the papers' batch size, weight decay and warm-up are the defaults."""
 
     epochs: float | None = Field(None, gt=0)  # None: as the model's card has it, else 3
-    max_steps: int | None = Field(None, ge=1)
-    batch_size: int = Field(16, ge=1)
-    accumulation: int = Field(1, ge=1)
+    max_steps: int | None = Field(None, ge=1)  # stop after this many steps; None: after the epochs
+    batch_size: int = Field(16, ge=1)  # rows per micro-batch and device
+    accumulation: int = Field(1, ge=1)  # micro-batches per step
     learning_rate: float | None = Field(None, gt=0)  # None: 5e-5, for adapters 5e-4, from scratch 1e-3
-    weight_decay: float = Field(0.01, ge=0)
+    weight_decay: float = Field(0.01, ge=0)  # of AdamW
     weight_decay_on: Literal["all", "head"] = "all"  # head: not on the encoder
-    warmup: float = Field(0.06, ge=0, le=1)
-    clip: float = Field(1.0, ge=0)
+    warmup: float = Field(0.06, ge=0, le=1)  # share of the steps in which the learning rate rises
+    clip: float = Field(1.0, ge=0)  # the largest norm of a gradient; 0: no limit
     skip_nonfinite: int = Field(0, ge=0)  # steps that may be skipped since their loss or gradient is not finite
-    max_length: int | None = Field(None, ge=3)
-    precision: Literal["fp32", "bf16"] = "fp32"
-    group_by_length: bool = True
-    balanced: bool = False  # batches with as many rows of each class; they are then not grouped by length
+    max_length: int | None = Field(None, ge=3)  # tokens, after which a text is cut; None: the model's limit
+    precision: Literal["fp32", "bf16"] = "fp32"  # of the computations; the weights stay as model.dtype says
+    group_by_length: bool = True  # batches of texts of about the same length; faster
+    balance: Literal["weights", "sampling"] | None = None  # classes count the same: in the loss, or in each batch
+    metric: MetricName | None = None  # what chooses the epoch and comes first; None: the first of the data set's
     select: Literal["best", "last", "robust"] = "best"  # the epoch: best on validation, last, best under FGM there
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops
     averaging: Literal["none", "tail", "ema"] = "none"  # of the weights (training/averaging.py)
@@ -97,7 +102,7 @@ class TrainingConfig(Strict):
     interpolation: float | None = Field(None, ge=0, le=1)  # the share of what was trained, in the end
     checkpoint_steps: int | None = Field(None, ge=1)  # None: once an epoch
     log_drift: bool = False  # log CKA of each layer with the model before training, after each epoch
-    report_to: Literal["none", "tensorboard"] = "none"
+    report_to: str | tuple[str, ...] = "none"  # besides metrics.jsonl: tensorboard, wandb, mlflow, trackio, ...
     teachers: tuple[str, ...] = ()  # finished runs that an mtdnn learns from (runs/teachers.py)
     start_from: str | None = None  # a finished run whose encoder is trained on, as a path from this run's folder
 
@@ -108,9 +113,9 @@ class AugmentConfig(Strict):
     name: str | None = None  # the attack; None: no augmentation
     examples: int | None = Field(None, ge=1)  # rows attacked before an epoch; None: a fifth of them, at most 1,000
     start: int = Field(1, ge=0)  # clean epochs before the first attack
-    surface: str = "default"
-    side: Literal["first", "second"] = "second"
-    budget: int | None = Field(None, ge=1)
+    surface: str = "default"  # words and their substitutes, as in `uegr attack --surface`
+    side: Literal["first", "second"] = "second"  # the text of a pair that may change
+    budget: int | None = Field(None, ge=1)  # at most this many model queries per row; None: no limit
     settings: dict[str, Any] = {}  # the attack's own
 
 
@@ -244,8 +249,9 @@ def check_code(path: Path, content: dict[str, Any], given: set[str], allowed: bo
 
 
 def load_yaml(path: Path) -> dict[str, Any]:
-    """A run's configuration; a bare name stands for its section's `name`."""
+    """A run's configuration; a bare name stands for its section's `name`, and an empty section for its defaults."""
     content = read_mapping(path, "method, model, dataset")
+    content = {key: value for key, value in content.items() if value is not None}
     sections = ("method", "model", "dataset", "augment")
     return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
 

@@ -6,7 +6,6 @@ Accumulation is exact: a micro-batch counts by its share of the labelled items o
 
 import copy
 import math
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import Trainer, TrainerCallback
 
-from uegr.errors import InputError, TrainingWarning
 from uegr.methods import Method
 from uegr.pieces.embedding import unwrapped
 from uegr.pieces.encoder import encoder_names
@@ -26,6 +24,8 @@ from uegr.pieces.schedule import Moment
 from uegr.training import window
 from uegr.training.averaging import Averages, MeanWeights
 from uegr.training.finite import Guard, check_weights, description
+from uegr.training.losses import Balance, OwnLoss, chosen_loss, class_numbers
+from uegr.training.requirements import as_method, check_labelled, refuse, warn
 from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
 
@@ -33,9 +33,12 @@ from uegr.training.step import accumulate, edit_gradients, finish_update
 class RobustTrainer(Trainer):
     """A Trainer with one more argument: `method=methods.uegr()`.
 
-    `balanced` makes batches with as many rows of each class, in place of batches of texts of about the same length.
-    `weight_decay_on="head"` leaves the encoder without weight decay. `skip_nonfinite` is how many steps may be skipped
-    whose loss or gradient is not finite, before that is an error. `averaging` gives the model the mean of its weights.
+    `balance="weights"` multiplies each row's cross-entropy so that all classes count the same, and `"sampling"` makes
+    batches with as many rows of each class, in place of batches of texts of about the same length. `compute_loss_func`
+    is as in transformers: every loss of the method on its labels is then that function's, a mean over the batch that it
+    is given. `weight_decay_on="head"` leaves the encoder without weight decay. `skip_nonfinite` is how many steps may
+    be skipped whose loss or gradient is not finite, before that is an error. `averaging` gives the model the
+    mean of its weights.
     """
 
     model: nn.Module
@@ -43,23 +46,25 @@ class RobustTrainer(Trainer):
     def __init__(
         self,
         *args: Any,
-        method: Method,
-        balanced: bool = False,
+        method: Method | str,
+        balance: Balance | None = None,
         weight_decay_on: Literal["all", "head"] = "all",
         skip_nonfinite: int = 0,
         averaging: MeanWeights | None = None,
         **kwargs: Any,
     ) -> None:
+        self.method = copy.deepcopy(as_method(method))
         super().__init__(*args, **kwargs)
-        self.balanced, self.weight_decay_on = balanced, weight_decay_on
-        self.method = copy.deepcopy(method)
+        self.balance, self.weight_decay_on = balance, weight_decay_on
+        function, self.compute_loss_func = self.compute_loss_func, None
+        self.own_loss = OwnLoss(chosen_loss(balance, function, self.train_dataset, self.model))
         self.guard, self.means = Guard(skip_nonfinite), averaging or MeanWeights()
         self.terms: dict[str, Tensor] = {}
         self.carried: Tensor | None = None
         self.epoch_steps: int | None = None
         self.prepared = False
-        self._refuse()
-        self._warn()
+        refuse(self)
+        warn(self)
         self._keep_buffers()
         self.add_callback(GradientEdits(self))
         self.add_callback(Averages(self))
@@ -71,45 +76,18 @@ class RobustTrainer(Trainer):
             if self.accelerator.ddp_handler is not None:
                 self.accelerator.ddp_handler.broadcast_buffers = False
 
-    def _refuse(self) -> None:
-        """What cannot work raises now, with the remedy."""
-        if self.args.n_gpu > 1:
-            raise InputError("expected one GPU per process, got DataParallel over several; start with torchrun instead")
-        if self.label_smoother is not None or self.compute_loss_func is not None:
-            raise InputError("expected the model's own loss, got label smoothing or compute_loss_func; leave them out")
-        touches = self.method.gradients or not self.method.objective.keeps_weights
-        if touches and (self.is_fsdp_enabled or self.is_deepspeed_enabled):
-            raise InputError(
-                f"expected whole weights for {self.method.name}, got FSDP or DeepSpeed, which shard them; use torchrun"
-            )
-        if self.is_deepspeed_enabled and self.method.objective.yields > 1:
-            raise InputError(
-                f"expected one backward per step for DeepSpeed, which steps the optimizer after each of them, got "
-                f"{self.method.objective.yields} of {self.method.name}; start with torchrun (DDP), without DeepSpeed"
-            )
-        give_substitutes(self.method, self.processing_class)
-        try:
-            self.method.objective.check(self.model)
-        except ValueError as error:
-            raise InputError(f"{self.method.name}: {error}") from None
-
-    def _warn(self) -> None:
-        """Warn when the loss of a step depends on how its examples are divided."""
-        micro_batches = self.args.gradient_accumulation_steps * self.args.world_size
-        if self.method.objective.batchwise and micro_batches > 1:
-            message = (
-                f"{self.method.name}: {micro_batches} micro-batches per step give another gradient than one batch of "
-                f"the same examples: {self.method.objective.batchwise}"
-            )
-            warnings.warn(message, TrainingWarning, stacklevel=3)
-
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         with self.means.applied(self.model):
             return super().evaluate(*args, **kwargs)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        self.make_ready()
-        return super().train(*args, **kwargs)
+        with self.own_loss.applied(self.model):
+            self.make_ready()
+            return super().train(*args, **kwargs)
+
+    def prediction_step(self, *args: Any, **kwargs: Any) -> Any:
+        with self.own_loss.applied(self.model):
+            return super().prediction_step(*args, **kwargs)
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """As in transformers, for `push_to_hub`, with this package and the method among the tags."""
@@ -135,26 +113,21 @@ class RobustTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         rows: Any = self.train_dataset  # what comes has lost its lengths as a column that no model takes
         columns = getattr(rows, "column_names", None) or ()
-        if self.balanced:
-            return self._balanced_sampler(rows)
+        if self.balance == "sampling":
+            return Balanced(class_numbers(rows), self._data_seed(), epoch=self._epoch())
         if self.args.train_sampling_strategy != "group_by_length" or self.args.length_column_name not in columns:
             return super()._get_train_sampler(train_dataset)
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
-        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
         lengths = rows.with_format("numpy", columns=[self.args.length_column_name])[:][self.args.length_column_name]
-        return GroupedByLength(lengths, size, seed, epoch=self._epoch())
+        return GroupedByLength(lengths, size, self._data_seed(), epoch=self._epoch())
+
+    def _data_seed(self) -> int:
+        return self.args.seed if self.args.data_seed is None else self.args.data_seed
 
     def _epoch(self) -> Callable[[], int]:
         """The current epoch, for a sampler; it does not keep the trainer alive, which keeps the sampler."""
         trainer = weakref.proxy(self)
         return lambda: int(trainer.state.epoch or 0)
-
-    def _balanced_sampler(self, rows: Any) -> Balanced:
-        labels = rows.with_format("numpy", columns=["labels"])[:]["labels"]
-        if labels.ndim != 1 or labels.dtype.kind not in "iu":
-            raise InputError(f"expected one class per row for balanced batches, got labels such as {labels[:1]}")
-        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
-        return Balanced(labels, seed, epoch=self._epoch())
 
     def _batches(self) -> Iterator[dict[str, Any]]:
         for batch in self.get_train_dataloader():
@@ -170,6 +143,7 @@ class RobustTrainer(Trainer):
         if callable(schedule_free):
             schedule_free()
         batch = dict(self._prepare_inputs(inputs))
+        check_labelled(batch, self.label_names)
         share = self._share(batch, num_items_in_batch)
         if share is None and self.model_accepts_loss_kwargs and num_items_in_batch is not None:
             batch["num_items_in_batch"] = num_items_in_batch  # as Trainer does, to the last bit
@@ -261,17 +235,6 @@ class RobustTrainer(Trainer):
 
     def _state_file(self, folder: str, kind: str) -> Path:
         return Path(folder) / f"{kind}_{self.args.process_index}.safetensors"
-
-
-def give_substitutes(method: Method, tokenizer: Any) -> None:
-    """What may replace what, by token id, for a method that attacks by words and has not been told."""
-    objective: Any = method.objective
-    if not objective.needs_tokenizer or tokenizer is None or objective.table is not None:
-        return
-    from uegr.attacks import load_surface
-    from uegr.attacks.vocabulary import tables
-
-    objective.use_table(*tables(tokenizer, load_surface(objective.substitutes), objective.limit))
 
 
 class GradientEdits(TrainerCallback):

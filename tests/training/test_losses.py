@@ -1,0 +1,142 @@
+"""Another loss than the model's own: weights of classes, a function of the user's; every method trains with it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.models.families import tiny
+from tests.training.test_engine import arguments, rows_for, trained, weights, without_dropout
+from uegr import RobustTrainer, methods
+from uegr.errors import InputError
+from uegr.methods import METHODS
+from uegr.training.losses import OwnLoss, WeightedCrossEntropy, class_weights
+
+ONCE = {"max_steps": 1, "learning_rate": 0.1, "warmup_steps": 0, "optim": "sgd", "weight_decay": 0.0}
+
+
+def calls_of(**given: Any) -> Any:
+    """A function that is called as the trainer calls it, and counts."""
+    seen: list[tuple[int, ...]] = []
+
+    def loss(outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
+        assert num_items_in_batch is None  # the trainer divides by the rows of a step itself
+        seen.append(tuple(labels.shape))
+        return 3 * nn.functional.cross_entropy(outputs["logits"], labels, **given)
+
+    return loss, seen
+
+
+WITHOUT_WORDS = [name for name, make in METHODS.items() if not make().objective.needs_tokenizer]
+
+
+@pytest.mark.parametrize("name", WITHOUT_WORDS)  # the others call the model alike
+def test_every_method_takes_a_loss_of_the_user_s(name: str, tmp_path: Path) -> None:
+    loss, seen = calls_of()
+    model, _ = tiny("bert")
+    before = weights(model)
+    trained(model, rows_for(model, 8), arguments(tmp_path, max_steps=2), METHODS[name](), compute_loss_func=loss)
+    assert seen
+    assert any(not torch.equal(before[key], value) for key, value in weights(model).items())
+
+
+def test_the_loss_is_in_the_place_of_the_model_s_own(tmp_path: Path) -> None:
+    ends = []
+    for times, more in ((3.0, {"compute_loss_func": calls_of()[0]}), (1.0, {})):
+        model = without_dropout(tiny("bert")[0])
+        rate = ONCE | {"learning_rate": 0.1 / times}
+        trained(model, rows_for(model, 4), arguments(tmp_path, **rate, max_grad_norm=0.0), methods.fgm(), **more)
+        ends.append(weights(model))
+    for name, value in ends[1].items():
+        assert torch.allclose(ends[0][name], value, atol=1e-6), name
+
+
+def test_evaluation_shows_the_same_loss_and_the_model_keeps_its_own(tmp_path: Path) -> None:
+    losses, logits = [], []
+    for more in ({}, {"compute_loss_func": calls_of()[0]}):
+        model, _ = tiny("bert")
+        rows = rows_for(model, 6)
+        trainer = RobustTrainer(model=model, args=arguments(tmp_path), eval_dataset=rows, method="vanilla", **more)
+        losses.append(trainer.evaluate()["eval_loss"])
+        logits.append(trainer.predict(rows).predictions)
+        batch = trainer.data_collator(rows)
+        with torch.no_grad():
+            own = model.eval()(**batch)
+        assert torch.allclose(own["loss"], nn.functional.cross_entropy(own["logits"], batch["labels"]))
+    assert losses[1] == pytest.approx(3 * losses[0], rel=1e-4)
+    assert (logits[0] == logits[1]).all()
+
+
+@pytest.mark.parametrize("name", ["vanilla", "uegr"])
+def test_weights_of_classes_accumulate_exactly(name: str, tmp_path: Path) -> None:
+    ends = []
+    for size, times in ((8, 1), (4, 2)):
+        model = without_dropout(tiny("bert")[0])
+        method = methods.uegr(spread=0.0, submodels=1) if name == "uegr" else methods.vanilla()
+        rows = rows_for(model, 8)
+        for place, row in enumerate(rows):
+            row["labels"] = int(place == 5)  # one micro-batch has no row of the rare class
+        sizes = {"per_device_train_batch_size": size, "gradient_accumulation_steps": times}
+        trained(model, rows, arguments(tmp_path, **ONCE, **sizes), method, balance="weights")
+        ends.append(weights(model))
+    for key, value in ends[0].items():
+        assert torch.allclose(value, ends[1][key], atol=1e-5), key
+
+
+def test_every_class_counts_the_same_in_the_weighted_loss() -> None:
+    labels = torch.tensor([0] * 300 + [1] * 12)
+    found = class_weights(labels.numpy(), 2)
+    assert torch.allclose(found[labels].mean(), torch.tensor(1.0))
+    logits = torch.zeros(312, 2, requires_grad=True)
+    WeightedCrossEntropy(found)({"logits": logits}, labels).backward()
+    assert float(logits.grad[labels == 0, 0].sum()) == pytest.approx(float(logits.grad[labels == 1, 1].sum()), rel=1e-4)
+
+
+def test_a_block_inside_another_changes_nothing_and_an_error_removes_the_hooks() -> None:
+    model, _ = tiny("bert")
+    own = OwnLoss(calls_of()[0])
+    with pytest.raises(KeyError), own.applied(model), own.applied(model):
+        raise KeyError
+    assert not model._forward_hooks
+    assert not model._forward_pre_hooks
+
+
+def test_what_cannot_be_balanced_is_one_line(tmp_path: Path) -> None:
+    def refuse(line: str, rows: Any = None, **more: Any) -> None:
+        model, _ = tiny("bert")
+        rows = rows_for(model, 4) if rows is None else rows
+        with pytest.raises(InputError, match=line) as caught:
+            RobustTrainer(model=model, args=arguments(tmp_path), train_dataset=rows, method="vanilla", **more)
+        assert "\n" not in str(caught.value)
+
+    refuse("weights, sampling or None, got 'weight'", balance="weight")
+    refuse("balance='weights' or compute_loss_func, got both", balance="weights", compute_loss_func=calls_of()[0])
+    model, _ = tiny("bert")
+    refuse("one class per row to balance", rows_for(model, 4, regression=True), balance="weights")
+    refuse("expected labels in the training rows", [{"input_ids": [5, 6]}], balance="weights")
+
+
+def test_a_batch_without_labels_is_one_line(tmp_path: Path) -> None:
+    model, _ = tiny("bert")
+    rows = [{key: value for key, value in row.items() if key != "labels"} for row in rows_for(model, 4)]
+    for method in ("vanilla", "uegr"):
+        with pytest.raises(InputError, match="expected labels in each batch, got only input_ids, attention_mask"):
+            RobustTrainer(model=model, args=arguments(tmp_path), train_dataset=rows, method=method).train()
+
+
+def test_a_method_by_name_and_one_that_was_not_called(tmp_path: Path) -> None:
+    model, _ = tiny("bert")
+    given: dict[str, Any] = {"model": model, "args": arguments(tmp_path), "train_dataset": rows_for(model, 4)}
+    assert repr(RobustTrainer(**given, method="uegr").method) == repr(methods.uegr())
+    wrong: Any = methods.uegr
+    for method, line in (
+        (wrong, "got 'uegr'; call it: methods.uegr()"),
+        ("uger", "did you mean uegr?"),
+        (7, "got 7, such as methods.uegr()"),
+    ):
+        with pytest.raises(InputError) as caught:
+            RobustTrainer(**given, method=method)
+        assert line in str(caught.value)
+        assert "\n" not in str(caught.value)
