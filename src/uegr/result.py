@@ -284,15 +284,7 @@ def parsed(text: str | bytes, path: Path) -> Result:
     try:
         return Result.model_validate(stored)
     except ValidationError as error:
-        raise InputError(f"{path}: {complaint(error)}") from None
-
-
-def complaint(error: ValidationError) -> str:
-    """The first thing that pydantic found, with the field it is about."""
-    first = error.errors()[0]
-    return (
-        f"{'.'.join(map(str, first['loc']))}: {first['msg'][0].lower()}{first['msg'][1:]}, got {first['input']!r:.60}"
-    )
+        raise InputError(f"{path}: {safe_json.complaint(error)}") from None
 
 
 def read(path: Path) -> Result:

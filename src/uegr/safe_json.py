@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from uegr.errors import InputError
 
 LARGEST = 1e100  # of the numbers: the square of each is finite too
@@ -28,3 +30,11 @@ def load(text: str | bytes, where: Path) -> Any:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not valid JSON: {error}") from None
     return stored
+
+
+def complaint(error: ValidationError) -> str:
+    """The first thing that pydantic found, with the field it is about."""
+    first = error.errors()[0]
+    return (
+        f"{'.'.join(map(str, first['loc']))}: {first['msg'][0].lower()}{first['msg'][1:]}, got {first['input']!r:.60}"
+    )

@@ -1,12 +1,16 @@
 """The time that a grid may take: from one finished cell, and from what each method costs."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.report.synthetic_runs import result
+from uegr.benchmark.cells import finished
 from uegr.benchmark.estimates import estimates, in_all
 from uegr.benchmark.live import summary
+from uegr.benchmark.work import Work
 from uegr.methods.entries import measured
 from uegr.training.cost import relative_cost
 
@@ -57,3 +61,13 @@ def test_more_passes_cost_more_and_own_code_is_not_called() -> None:
         relative_cost({"name": "uegr"}) * 5 / 3, rel=1e-6
     )
     assert relative_cost({"name": "nowhere:method"}) == 1.0
+
+
+def test_a_result_says_how_many_cells_ran_at_the_same_time() -> None:
+    called = {"dataset": "imdb", "model": "minilm", "method": "fgm", "seed": 0}
+    planned: Any = SimpleNamespace(called=called, varied={}, stands_for={}, start=None)
+    found = result("imdb", "fgm", 0)
+    for workers, most in ((1, 1), (3, 3), (2, 3)):
+        found = finished(found, Work(Path("out"), 0.0, workers=workers), planned, None, 1.0)
+        assert found.cell is not None
+        assert found.cell.workers == most

@@ -103,7 +103,7 @@ def test_progress_reaches_its_end_and_never_goes_back():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"attack": "pdg"}, "fgm or pgd"),
+        ({"attack": "pdg"}, "fgm, pgd or noise"),
         ({"steps": 0}, "steps >= 1"),
         ({"restarts": 0}, "restarts >= 1"),
         ({"norm": "matrix"}, "norm example, token or max"),

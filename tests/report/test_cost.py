@@ -4,6 +4,7 @@ import pytest
 
 from tests.report.synthetic_runs import groups_of, result, training
 from uegr.report.cost import cost_of
+from uegr.result import Cell
 
 
 def runs_with(**changes):
@@ -34,3 +35,11 @@ def test_times_are_compared_on_the_same_machine_with_the_same_seed_and_in_one_go
     resumed = runs[2].training.model_copy(update={"resumed": True})
     runs[2] = runs[2].model_copy(update={"training": resumed})
     assert cost_of(groups_of(*runs)[1]).processor_ratio is None
+
+
+def test_the_wall_time_says_how_many_cells_ran_at_the_same_time():
+    runs = [result("imdb", "vanilla", seed) for seed in (0, 1)]
+    assert cost_of(groups_of(*runs)[0]).beside == "8 threads"
+    cell = Cell(dataset="imdb", model="minilm", method="vanilla", seed=1, workers=2)
+    runs[1] = runs[1].model_copy(update={"cell": cell})
+    assert cost_of(groups_of(*runs)[0]).beside == "8 threads, 2 workers"

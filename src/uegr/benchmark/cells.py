@@ -106,7 +106,8 @@ def finished(
 ) -> results.Result:
     """The result with what the grid knows of it: its names, the search, the command and the time of all attempts."""
     block = block_of(result, cell)
-    block = block.model_copy(update={"seconds": round(block.seconds + spent, 1), "complete": True})
+    spent, workers = round(block.seconds + spent, 1), max(block.workers, work.workers)
+    block = block.model_copy(update={"seconds": spent, "workers": workers, "complete": True})
     return result.model_copy(update={"cell": block, "search": search, "command": work.command or result.command})
 
 

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -112,17 +112,18 @@ def run_missing(
     mend(board.work, board.open)
     if all(row["state"] == "done" for row in board.refresh()):
         return
+    work = replace(board.work, workers=max(1, workers))
     with watching(board, quiet, workers) as console:
 
         def changed(cell: Cell) -> None:
             report_line(board, cell, console)
 
         if backend == "ray":
-            backends.run_on_ray(board.work, board.open, changed=changed, **(cluster or {}))
+            backends.run_on_ray(work, board.open, changed=changed, **(cluster or {}))
         elif workers:
-            backends.run_processes(board.work, board.open, workers, changed)
+            backends.run_processes(work, board.open, workers, changed)
         else:
-            backends.run_here(board.work, board.open, changed)
+            backends.run_here(work, board.open, changed)
 
 
 def write_grid(root: Path, content: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from uegr.benchmark.work import Work
 from uegr.errors import InputError, did_you_mean
 from uegr.files import set_aside
 from uegr.runs import folder
+from uegr.safe_json import complaint
 from uegr.training.config import RunConfig, put
 
 FOUND = "search.json"
@@ -46,7 +47,7 @@ def read_search(path: Path) -> results.Search | None:
     try:
         return results.Search.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        set_aside(path, results.complaint(error))
+        set_aside(path, complaint(error))
         return None
 
 

@@ -25,6 +25,7 @@ class Work:
     since: float
     command: str = ""
     study: Path | None = None
+    workers: int = 1  # cells that run at the same time
 
     def folder(self, cell: Cell) -> Path:
         return self.root / "cells" / cell.name

@@ -11,7 +11,8 @@ from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.ledger.doubts import doubts
 from uegr.ledger.stripping import stripped, without_places
-from uegr.result import Part, Result, complaint
+from uegr.result import Part, Result
+from uegr.safe_json import complaint
 
 SCHEMA: Literal[1] = 1
 MARK = '{"ledger":'  # what every file starts with

@@ -23,6 +23,7 @@ class Cost:
     processor_ratio: float | None  # on the same machine with the same seed, baseline = 1
     seconds: float  # by the wall
     threads: int  # the most that a run had
+    workers: int = 1  # the most cells of a grid that ran at the same time
 
     @property
     def per_step(self) -> str:
@@ -32,6 +33,16 @@ class Cost:
         '4 + 3'
         """
         return f"{self.forward:g} + {self.backward:g}"
+
+    @property
+    def beside(self) -> str:
+        """What the wall time was shared with.
+
+        >>> Cost(4, 3, 3.5, 10.0, 3.4, 6.0, 1, 2).beside
+        '1 thread, 2 workers'
+        """
+        counts = {"thread": self.threads} | ({"worker": self.workers} if self.workers > 1 else {})
+        return ", ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
 
 
 def cost_of(group: Group) -> Cost:
@@ -45,6 +56,7 @@ def cost_of(group: Group) -> Cost:
         processor_ratio=processor_ratio(group),
         seconds=fmean(one.seconds for one in trainings),
         threads=max(run.run.result.machine.threads for run in group.runs),
+        workers=max(run.run.result.cell.workers if run.run.result.cell else 1 for run in group.runs),
     )
 
 

@@ -90,7 +90,7 @@ def costs(group: Group) -> list[str]:
     """The cost columns: passes relative to the baseline, per step, processor and wall time."""
     cost = cost_of(group)
     ratio = "–" if cost.passes is None else f"{cost.passes:.1f} ×"
-    return [ratio, cost.per_step, f"{cost.processor:,.0f}", f"{cost.seconds:,.0f} ({cost.threads} threads)"]
+    return [ratio, cost.per_step, f"{cost.processor:,.0f}", f"{cost.seconds:,.0f} ({cost.beside})"]
 
 
 def verdict_parts(found: Verdict) -> list[str]:
