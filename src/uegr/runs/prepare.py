@@ -22,7 +22,7 @@ from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 
 EPOCHS = 3
-RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation", "balance", "metric")  # left out if not used
+RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation", "balance", "metric")  # not where unused
 Sets = dict[str, Data]  # by task
 Rows = dict[str, tuple[Any, Any]]  # tokenised training and validation rows, by task
 
