@@ -60,6 +60,34 @@ def test_the_start_is_in_the_configuration_by_a_path_that_can_be_moved(second: P
     assert all(torch.equal(before[name], value) for name, value in first.items() if name.startswith("bert."))
 
 
+class Cut(Exception):
+    """Stands for a power cut."""
+
+
+def test_a_run_with_a_start_resumes_to_the_same_bits(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from uegr.training.engine import RobustTrainer
+
+    config, usual = configured(home, checkpoint_steps=1, start_from=str(home / "first")), RobustTrainer.training_step
+
+    def cutting(self: Any, *args: Any) -> Any:
+        if self.state.global_step == 2:
+            raise Cut
+        return usual(self, *args)
+
+    train(config, tmp_path / "whole", quiet=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(RobustTrainer, "training_step", cutting)
+        with pytest.raises(Cut):
+            train(config, tmp_path / "cut", quiet=True)
+    result = train(config, tmp_path / "cut", resume=True, quiet=True)
+    assert result is not None
+    assert result.training.resumed
+    whole, cut = (load_file(tmp_path / name / "model.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
 def test_a_run_without_a_start_does_not_mention_it(home: Path) -> None:
     assert "start_from" not in open_run(home / "first").result.config.training
 
