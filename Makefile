@@ -42,8 +42,9 @@ docs: .venv/installed
 # torch first and by its exact version: asked for in any other way, pip takes a build with several GB of CUDA
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install --constraint constraints.txt torch==2.13.0
-	$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	$(PIP) install --no-compile --constraint constraints.txt torch==2.13.0
+	$(PIP) install --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m compileall -qq -j 0 -x /tests/ .venv/lib || true  # pip compiles on one core, and tests too
 	touch $@
 
 clean:

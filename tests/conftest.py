@@ -16,6 +16,7 @@ import torch  # the variables above must be set before anything reads them
 import transformers
 from hypothesis import settings
 
+gc.disable()  # until the test modules are imported: they make a million objects that stay
 torch.set_num_threads(1)
 transformers.utils.logging.disable_progress_bar()
 
@@ -34,6 +35,7 @@ def _settled_heap() -> None:
     transformers.Trainer  # noqa: B018  imported on first use
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
