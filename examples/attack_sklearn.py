@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from uegr import attack, data
 
 snippets = data.load("snippets")
-train, test = snippets.splits["train"], snippets.splits["test"].select(range(50))
+train, test = snippets.splits["train"], data.subsample(snippets.splits["test"], size=50, seed=0)
 pipeline = make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=1000))
 pipeline.fit(list(train["text"]), list(train["label"]))
 

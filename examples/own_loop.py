@@ -12,7 +12,7 @@ torch.manual_seed(0)
 snippets = data.load("snippets")
 loaded = models.load("minilm-l3", labels=snippets.labels)
 model, tokenizer = loaded.model.train(), loaded.tokenizer
-rows = snippets.splits["train"].select(range(128))
+rows = data.subsample(snippets.splits["train"], size=128, seed=0).shuffle(seed=0)
 
 method = methods.rat(epsilon=0.1)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)

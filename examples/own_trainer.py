@@ -14,7 +14,7 @@ folder = models.fetch("minilm-l3")  # any folder or hub name works here
 tokenizer = AutoTokenizer.from_pretrained(folder)
 model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=2)
 
-rows = data.load("snippets").splits["train"].select(range(256))  # or datasets.load_dataset(...)
+rows = data.subsample(data.load("snippets").splits["train"], size=256, seed=0)  # or datasets.load_dataset(...)
 encoded = tokenizer(list(rows["text"]), truncation=True, max_length=48)
 train = Dataset.from_dict({**encoded, "labels": list(rows["label"])})
 
