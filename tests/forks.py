@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,9 @@ from uegr.training.processes import leave_processes
 
 def forked(body: Callable[[], object]) -> int:
     """A process that does this and ends: with 0, with the code of its SystemExit, or with 1 after another exception."""
-    process = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, where the parent has threads
+        process = os.fork()
     if process == 0:
         code = 1
         try:

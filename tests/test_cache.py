@@ -142,8 +142,8 @@ def test_a_lost_or_damaged_seal_costs_one_more_making(own_cache: Path) -> None:
 @pytest.mark.parametrize("place", range(2))
 def test_a_kill_before_each_rename_leaves_a_cache_that_works(place: int, own_cache: Path) -> None:
     """The seal and the file get their names by one rename each; a child is killed before the first or the second."""
-    process = os.fork()
-    if process == 0:
+
+    def killed() -> None:
         real, seen = os.replace, iter(range(2))
 
         def replace(*paths: Any) -> None:
@@ -153,8 +153,8 @@ def test_a_kill_before_each_rename_leaves_a_cache_that_works(place: int, own_cac
 
         os.replace = replace  # type: ignore[assignment]
         vocabulary(rows(), min_frequency=1)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == -signal.SIGKILL
+
+    assert end_of(forked(killed)) == -signal.SIGKILL
     assert list(own_cache.rglob(f"*{cache.BOX}"))
     assert "film" in vocabulary(rows(), min_frequency=1).get_vocab()
     assert not list(own_cache.rglob(f"*{cache.BOX}"))  # what the killed process left is gone

@@ -1,7 +1,6 @@
 """Training on what an attack finds: it adds what it says, resumes to the same bits wherever it was cut, and refuses."""
 
 import json
-import multiprocessing
 import os
 import signal
 
@@ -11,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder, sentences, write_csv
 from uegr import cli
 from uegr.attacks import Outcome
@@ -203,10 +203,7 @@ def killed(home, folder):
 
 
 def test_killed_in_the_middle_of_an_attack(home, whole, tmp_path):
-    process = multiprocessing.get_context("fork").Process(target=killed, args=(home, tmp_path / "run"))
-    process.start()
-    process.join(60)
-    assert process.exitcode == -signal.SIGKILL
+    assert end_of(forked(lambda: killed(home, tmp_path / "run"))) == -signal.SIGKILL
     assert len(lines(tmp_path / "run" / "augment" / "epoch-2.part")) == 8
     train(configured(home, "training.checkpoint_steps=9"), tmp_path / "run", resume=True, quiet=True)
     same(tmp_path / "run", whole)
