@@ -21,7 +21,7 @@ REMEDIES = {
     errno.EIO: "check the disk",
 }
 IN_RUST = re.compile(r"\(os error (\d+)\)")  # safetensors and tokenizers
-TORCH = "PytorchStreamWriter failed"  # torch.save does not say why
+TORCH = ("PytorchStreamWriter failed", "inline_container.cc")  # torch.save does not say why
 MEMORY = ("can't allocate memory", "out of memory")  # torch, on the processor and on a GPU
 
 
@@ -52,6 +52,6 @@ def cause(error: BaseException) -> tuple[int | None, str | None]:
         return int(found[1]), os.strerror(int(found[1]))
     return (
         (errno.ENOSPC, "the file was not written, most often for want of space")
-        if TORCH in str(error)
+        if any(sign in str(error) for sign in TORCH)
         else (None, None)
     )

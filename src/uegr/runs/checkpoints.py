@@ -83,7 +83,12 @@ def newest(folder: Path, started_from: Origin, keeps_best: bool) -> Path | None:
 
 
 def check_origin(folder: Path, before: Origin, now: Origin) -> None:
-    """Refuse other rows or base weights; warn where the bits will differ."""
+    """Refuse another configuration, other rows or base weights; warn where the bits will differ."""
+    if before.config != now.config:
+        raise InputError(
+            f"expected the configuration that {folder} was started with, got another; "
+            "restore its config.yaml, or choose another --output"
+        )
     for task, rows in now.rows.items():
         if before.rows.get(task) != rows:
             raise InputError(

@@ -6,8 +6,10 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
+from uegr.errors import InputError
 from uegr.models.device import chosen_device
 from uegr.result import Result, Training
 from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, probes, start, teachers
@@ -63,6 +65,9 @@ def fitted(trainer: Any, bar: Any, checkpoint: Path | None) -> dict[str, Any]:
     try:
         with trainer.ending.listening():
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    except UnpicklingError as error:  # torch loads plain values only
+        reason = str(error).partition("Trying to load")[2].partition("\n")[0].strip() or "a pickle of other values"
+        raise InputError(f"{checkpoint} holds what is not loaded, since it may run code: {reason}; remove it") from None
     finally:
         bar.close()
     for wrapper in ("forward", "_original_forward"):  # accelerate's, which would continue in mixed precision

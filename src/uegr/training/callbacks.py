@@ -57,24 +57,30 @@ class ShowProgress(TrainerCallback):
 
 
 class MetricsFile(TrainerCallback):
-    """Every log entry as one JSON line; a resumed run drops what came after its checkpoint and writes it again."""
+    """Every log entry as one JSON line; a resumed run begins with those of its checkpoint, whatever the file holds."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if not state.is_world_process_zero:
-            return
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        kept = [line for line in lines if _step(line) <= state.global_step]
-        write_text(self.path, "".join(f"{line}\n" for line in kept))
+        if state.is_world_process_zero:
+            write_text(self.path, "".join(map(metrics_line, state.log_history)))
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        kept = {key: value for key, value in (logs or {}).items() if not is_time(key) and key != "epoch"}
-        if state.is_world_process_zero and kept:
-            entry = {"step": state.global_step, "epoch": state.epoch, **kept}
+    def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({key: finite(value) for key, value in entry.items()}, allow_nan=False) + "\n")
+                file.write(metrics_line(state.log_history[-1]))
+
+
+def metrics_line(logged: dict[str, Any]) -> str:
+    """A log entry of transformers as JSON, without what depends on the clock; nothing where that is all.
+
+    >>> metrics_line({"loss": 0.5, "eval_runtime": 1.5, "epoch": 1.0, "step": 3})
+    '{"step": 3, "epoch": 1.0, "loss": 0.5}\\n'
+    """
+    about = {"step": logged["step"], "epoch": logged["epoch"]}
+    kept = {key: finite(logged[key]) for key in sorted(logged) if key not in about and not is_time(key)}
+    return json.dumps(about | kept, allow_nan=False) + "\n" if kept else ""
 
 
 def finite(value: Any) -> Any:
@@ -93,13 +99,6 @@ def is_time(key: str) -> bool:
     [True, True, True, False]
     """
     return key.endswith(("_runtime", "_per_second")) or key in ("train_loss", "total_flos")
-
-
-def _step(line: str) -> float:
-    try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError):  # the last line of a killed run may be cut
-        return math.inf
 
 
 class KeepBest(TrainerCallback):
