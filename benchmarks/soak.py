@@ -3,8 +3,8 @@
     python benchmarks/soak.py --rounds 16
     python benchmarks/soak.py --minutes 60
 
-One JSON line per round, with the resident memory in MB; a last line compares the last round with the second. Nothing is
-collected by hand. The rows are synthetic and the model is the default one; `--model` takes another.
+One JSON line per round, with the resident memory in MB; last come the tenth and the last round as ratios to the second.
+Nothing is collected by hand. The rows are synthetic. `--record FILE` writes the summary to a file, for the docs.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import os
 import random
 import shutil
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--minutes", type=float, help="stop after this time; the default is to count rounds")
-    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--model", default="minilm-l3")
     parser.add_argument("--method", default="uegr")
+    parser.add_argument("--record", type=Path, help="also write the summary to this file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as box:
         rows(Path(box) / "data")
@@ -41,8 +41,20 @@ def main() -> None:
             one_round(options, Path(box))
             found.append(measured(len(found) + 1, started))
             print(json.dumps(found[-1]), flush=True)
-    if len(found) > 2:
-        print(json.dumps({f"{key}_ratio": round(found[-1][key] / found[1][key], 4) for key in MEASURED}))
+    report(options, found)
+
+
+def report(options: argparse.Namespace, found: list[dict[str, Any]]) -> None:
+    """The second, the tenth and the last round, and their ratios."""
+    about = {"date": time.strftime("%Y-%m-%d"), "model": options.model, "method": options.method}
+    summary = about | {"rounds": len(found), "minutes": round(found[-1]["seconds"] / 60, 1)}
+    for name, number in {"second": 1, "tenth": 9, "last": len(found) - 1}.items():
+        if 1 <= number < len(found):
+            summary[name] = {key: found[number][key] for key in MEASURED}
+            summary[f"{name} / second"] = {key: round(found[number][key] / found[1][key], 4) for key in MEASURED}
+    print(json.dumps(summary))
+    if options.record:
+        options.record.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
 
 
 def more(options: argparse.Namespace, done: int, started: float) -> bool:
@@ -90,7 +102,7 @@ def measured(number: int, started: float) -> dict[str, Any]:
         "seconds": round(time.time() - started, 1),
         "megabytes": round(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, 1),
         "handles": len(os.listdir("/proc/self/fd")),
-        "threads": threading.active_count(),
+        "threads": len(os.listdir("/proc/self/task")),  # also those that Python does not know
     }
 
 

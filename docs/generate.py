@@ -1,5 +1,5 @@
 """Write docs/methods/*.md, docs/api.md and docs/configuration.md from docstrings, signatures, declared passes and
-measured costs, and the tables of docs/study.md and docs/results.md from the ledger.
+measured costs, the tables of docs/study.md and docs/results.md from the ledger, docs/reliability.md from the faults.
 
 Also src/uegr/methods/listing.json, from which `uegr list methods` answers without torch.
 
@@ -16,12 +16,14 @@ import api_page
 import configuration_page
 import ledger_tables
 import method_pages
+import reliability_page
 
 from uegr import methods
 from uegr.files import write_text
 from uegr.methods.entries import entries
 
 FOLDER = Path(__file__).parent
+SINGLE = {"api.md": api_page.page, "configuration.md": configuration_page.page, "reliability.md": reliability_page.page}
 LISTED = "../src/uegr/methods/listing.json"
 LISTING = Path(methods.__file__ or "").parent / "listing.json"
 
@@ -29,8 +31,7 @@ LISTING = Path(methods.__file__ or "").parent / "listing.json"
 def wanted() -> dict[str, str]:
     """Path within docs -> text."""
     methods = {f"methods/{name}": text for name, text in method_pages.pages().items()}
-    own = {"api.md": api_page.page(), "configuration.md": configuration_page.page()}
-    return {**own, **methods, **ledger_tables.pages(FOLDER)}
+    return {**{name: page() for name, page in SINGLE.items()}, **methods, **ledger_tables.pages(FOLDER)}
 
 
 def listing() -> str:
@@ -42,9 +43,7 @@ def out_of_date(folder: Path) -> list[str]:
     """The files that are missing, different, or the page of a method that does not exist."""
     texts = wanted()
     paths = [
-        folder / "api.md",
-        folder / "configuration.md",
-        *(folder / name for name in ledger_tables.PAGES),
+        *(folder / name for name in (*SINGLE, *ledger_tables.PAGES)),
         *folder.glob("methods/*.md"),
     ]
     here = {path.relative_to(folder).as_posix(): path for path in paths}

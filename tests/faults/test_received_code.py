@@ -1,46 +1,22 @@
 """A folder from somebody else runs no code: neither its model's nor its tokenizer's, whatever its files say."""
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.faults.conftest import config_of
+from tests.faults.hostile import CODE, MAPS, change
 from uegr import open_run
 from uegr.errors import InputError
-from uegr.runs import manifest
 from uegr.runs.evaluate import evaluate_run
 from uegr.runs.train import train
 from uegr.training.config import ModelConfig, RunConfig
 
-CODE = """
-from pathlib import Path
-from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
-Path({mark!r}).touch()
-
-class EvilConfig(BertConfig):
-    model_type = "evil"
-
-class EvilModel(BertForSequenceClassification):
-    config_class = EvilConfig
-
-class EvilTokenizer(PreTrainedTokenizerFast):
-    pass
-"""
-MAPS = {"AutoConfig": "evil.EvilConfig", "AutoModelForSequenceClassification": "evil.EvilModel"}
 REFUSED = (
     r"brings its own Python code, which is not run; .* use --trust-remote-code \(in Python: trust_remote_code=True"
 )
-
-
-def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    edit(content)
-    path.write_text(json.dumps(content), encoding="utf-8")
-    manifest.write(path.parent, manifest.read(path.parent).origin)  # whoever sends it makes it fit
 
 
 def with_model(config: RunConfig, **model: Any) -> RunConfig:
@@ -54,29 +30,6 @@ def hostile(run: Path) -> Path:
     change(run / "config.json", lambda config: config.update(model_type="evil", auto_map=MAPS))
     change(run / "result.json", lambda result: result["config"]["model"].update(trust_remote_code=True))
     return run
-
-
-COMMANDS = {
-    "predict": ["--text", "a fine film"],
-    "evaluate": ["--all", "--quiet"],
-    "attack": ["--attack", "deepwordbug", "--examples", "2", "--quiet"],
-    "export": ["--onnx"],
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_no_command_runs_the_code_of_a_received_run(uegr: Callable[..., str], hostile: Path, command: str) -> None:
-    error = uegr(command, hostile, *COMMANDS[command])
-    assert "brings its own Python code, which is not run" in error
-    assert error.endswith("use --trust-remote-code (in Python: trust_remote_code=True)")
-    assert not (hostile / "ran").exists()
-
-
-def test_training_on_a_received_run_does_not_run_its_code(home: Path, hostile: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=REFUSED):
-        train(with_model(config_of(home), name=str(hostile)), tmp_path / "new", quiet=True)
-    assert not (hostile / "ran").exists()
-    assert not (tmp_path / "new").exists()
 
 
 def test_a_received_teacher_does_not_run_its_code(home: Path, hostile: Path, tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""docs/reliability.md: the table of faults of tests/faults, and what came out when they were run."""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from method_pages import table
+
+ROOT = Path(__file__).parents[1]
+NOTE = "<!-- Written by docs/generate.py from tests/faults and docs/reliability.json; change it there. -->"
+DONE = ("kills", "signals", "files damaged", "pairs")
+BROKEN = ("tracebacks", "finished runs lost", "bytes lost", "silently different weights", "hung", "odd ends")
+INTRODUCTION = """# Reliability
+
+What happens to a run when the machine, a file or another process misbehaves. Every row below is caused by a test, and
+judged by the same laws: no traceback, no process that hangs, no exit code except 0, 2 (one line with the remedy) and
+those of signals, no finished run lost, no byte of a `result.json` lost. The weights of a resumed run are bitwise those
+of the undisturbed one, or the run is refused with one line."""
+COMMANDS = """## Run it
+
+    pytest tests/faults
+    make test-slow
+    python -m tests.faults.campaign --kills 1000 --output docs/reliability.json
+    python -m tests.faults.campaign --rows --output docs/reliability.json
+    python benchmarks/soak.py --minutes 60 --record docs/soak.json
+
+The first command runs the rows that are not marked as slow, and is part of `make test`. The last three measure the
+figures on this page, and `python docs/generate.py` writes it. A cell of a grid that runs out of memory is a test of
+its own, in tests/benchmark."""
+
+
+def page() -> str:
+    """The whole page."""
+    record, soak = stored("reliability.json"), stored("soak.json")
+    parts = [NOTE, INTRODUCTION, *totals(record), *random_kills(record.get("kills", {})), *rows(record.get("rows", {}))]
+    return "\n\n".join([*parts, *soaked(soak), COMMANDS]) + "\n"
+
+
+def stored(name: str) -> dict[str, Any]:
+    path = ROOT / "docs" / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def totals(record: dict[str, Any]) -> list[str]:
+    """What was done in all, and what was lost."""
+    counts: Counter[str] = Counter()
+    for entry in record.get("kills", {}).get("found", {}).values():
+        counts.update(numbers(entry))
+    for kind in record.get("rows", {}).get("found", {}).values():
+        for entry in kind.values():
+            counts.update(numbers(entry))
+    if not counts:
+        return ["The campaign has not been run for this version."]
+    heads = [*DONE, *BROKEN[:4]]
+    return [table(heads, [[f"{counts[head]:,}" for head in heads]])]
+
+
+def numbers(entry: dict[str, Any]) -> dict[str, int]:
+    return {key: value for key, value in entry.items() if isinstance(value, int)}
+
+
+def random_kills(record: dict[str, Any]) -> list[str]:
+    """The long part."""
+    if not record:
+        return []
+    heads = ["work", "rounds", "kills or signals", *BROKEN]
+    lines = [
+        [work, *(f"{number:,}" for number in (entry["rounds"], hits(entry), *(entry.get(one, 0) for one in BROKEN)))]
+        for work, entry in record["found"].items()
+    ]
+    about = (
+        "A folder is hit five times at random moments and resumed each time, then may end, and must be that of the "
+        "undisturbed command. Trainings go through all methods. Grids keep every finished cell byte for byte. "
+        f"Run on {record['date']}, {record['minutes']:.0f} minutes on one core of a busy machine."
+    )
+    return ["## Kills at random moments", about, table(heads, lines)]
+
+
+def hits(entry: dict[str, Any]) -> int:
+    return int(entry.get("kills", 0) + entry.get("signals", 0))
+
+
+def rows(record: dict[str, Any]) -> list[str]:
+    """The table of faults, a section per kind."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))  # the table is in tests
+    from tests.faults.table import faults
+
+    parts, found = [], record.get("found", {})
+    when = f"Run on {record['date']}. " if record else ""
+    parts = ["## Table of faults", f"{when}A row with several ways is tried in each of them, chosen by a seed."]
+    kinds = list(dict.fromkeys(fault.kind for fault in faults()))
+    for kind in kinds:
+        named = {fault.name: fault for fault in faults() if fault.kind == kind}
+        ways = Counter(fault.name for fault in faults() if fault.kind == kind)
+        lines = [
+            [name, str(ways[name]), "; ".join(law.says for law in fault.holds), outcome(found.get(kind, {}).get(name))]
+            for name, fault in named.items()
+        ]
+        parts += [f"### {kind.capitalize()}", table(["fault", "ways", "what must hold as well", "outcome"], lines)]
+    return parts
+
+
+def outcome(entry: dict[str, Any] | None) -> str:
+    """What was measured of a row."""
+    if not entry or not entry["tried"]:
+        return "not run"
+    failed = len(entry.get("wrong", []))
+    done = [f"{entry[name]} {name}" for name in DONE if name in entry]
+    return ", ".join([f"broken in {failed}" if failed else f"holds in {entry['tried']}", *done])
+
+
+def soaked(record: dict[str, Any]) -> list[str]:
+    """The soak: memory, handles and threads of one process."""
+    if not record:
+        return []
+    heads = ["round", "memory, MB", "handles", "threads"]
+    keys = ("megabytes", "handles", "threads")
+    lines = [[name, *(f"{record[name][key]:,}" for key in keys)] for name in ("second", "tenth", "last")]
+    lines += [[name, *(f"{record[name][key]:.3f}" for key in keys)] for name in ("tenth / second", "last / second")]
+    about = (
+        f"Train, attack and evaluate in one Python process, again and again: {record['rounds']} rounds of "
+        f"`{record['method']}` on `{record['model']}` in {record['minutes']:.0f} minutes, on {record['date']}. "
+        "Garbage is not collected by hand."
+    )
+    return ["## Soak", about, table(heads, lines)]

@@ -1,0 +1,26 @@
+"""The long part of the campaign: kills at random moments. UEGR_KILLS says how many; the campaign takes 1,000."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.campaign import Campaign, kills
+from tests.faults.world import build
+
+KILLS = int(os.environ.get("UEGR_KILLS", "100"))
+
+
+@pytest.mark.slow
+def test_random_kills_lose_nothing_and_change_no_weight(tmp_path: Path) -> None:
+    def record(found: dict[str, Any]) -> None:
+        (tmp_path / "counts.json").write_text(json.dumps(found, indent=1))
+
+    (tmp_path / "home").mkdir()
+    build(tmp_path / "home")
+    campaign = Campaign(tmp_path / "home", tmp_path / "place", record)
+    kills(campaign, KILLS)
+    assert sum(campaign.count(work) for work in campaign.found) >= KILLS
+    assert {work: entry["wrong"] for work, entry in campaign.found.items() if "wrong" in entry} == {}
