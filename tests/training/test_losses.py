@@ -12,7 +12,7 @@ from tests.training.test_engine import arguments, rows_for, trained, weights, wi
 from uegr import RobustTrainer, methods
 from uegr.errors import InputError
 from uegr.methods import METHODS
-from uegr.training.losses import OwnLoss, WeightedCrossEntropy, class_weights
+from uegr.training.losses import CrossEntropy, OwnLoss, class_weights
 
 ONCE = {"max_steps": 1, "learning_rate": 0.1, "warmup_steps": 0, "optim": "sgd", "weight_decay": 0.0}
 
@@ -90,7 +90,7 @@ def test_every_class_counts_the_same_in_the_weighted_loss() -> None:
     found = class_weights(labels.numpy(), 2)
     assert torch.allclose(found[labels].mean(), torch.tensor(1.0))
     logits = torch.zeros(312, 2, requires_grad=True)
-    WeightedCrossEntropy(found)({"logits": logits}, labels).backward()
+    CrossEntropy(found)({"logits": logits}, labels).backward()
     assert float(logits.grad[labels == 0, 0].sum()) == pytest.approx(float(logits.grad[labels == 1, 1].sum()), rel=1e-4)
 
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_balanced_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
     refuse("weights, sampling or None, got 'weight'", balance="weight")
-    refuse("balance='weights' or compute_loss_func, got both", balance="weights", compute_loss_func=calls_of()[0])
+    refuse("expected compute_loss_func, or balance='weights'", balance="weights", compute_loss_func=calls_of()[0])
     model, _ = tiny("bert")
     refuse("one class per row to balance", rows_for(model, 4, regression=True), balance="weights")
     refuse("expected labels in the training rows", [{"input_ids": [5, 6]}], balance="weights")
@@ -140,3 +140,60 @@ def test_a_method_by_name_and_one_that_was_not_called(tmp_path: Path) -> None:
             RobustTrainer(**given, method=method)
         assert line in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "smoothing", "weighted"), [(1.0, 0.0, False), (4.0, 0.0, False), (0.5, 0.2, True)]
+)
+def test_the_softened_loss_is_the_literal_one(temperature: float, smoothing: float, weighted: bool) -> None:
+    """In float64, with its gradient at the logits, from the sums that the docstring writes."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 3, generator=generator, dtype=torch.float64, requires_grad=True)
+    labels, weight = torch.tensor([0, 2, 1, 1, 0]), torch.tensor([0.5, 2.0, 1.5], dtype=torch.float64)
+    total = torch.zeros((), dtype=torch.float64)
+    for row, label in zip(logits, labels.tolist(), strict=True):
+        p = [torch.exp(z / temperature) / sum(torch.exp(other / temperature) for other in row) for z in row]
+        own = -(1 - smoothing) * torch.log(p[label]) - smoothing / 3 * sum(torch.log(each) for each in p)
+        total = total + (weight[label] if weighted else 1.0) * own
+    expected = total / 5
+    found = CrossEntropy(weight if weighted else None, temperature, smoothing)({"logits": logits}, labels)
+    slopes = [torch.autograd.grad(value, logits, retain_graph=True)[0] for value in (found, expected)]
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(*slopes, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["vanilla", "uegr"])
+def test_temperature_and_smoothing_reach_every_loss_of_a_method(name: str, tmp_path: Path) -> None:
+    """The trainer's own are those of a function that says the same."""
+    ends = []
+    soft = CrossEntropy(None, 3.0, 0.1)
+    ways: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"label_smoothing_factor": 0.1}, {"temperature": 3.0}),
+        ({}, {"compute_loss_func": soft}),
+        ({}, {}),
+    ]
+    for changes, more in ways:
+        model, _ = tiny("bert")
+        trained(model, rows_for(model, 8), arguments(tmp_path, max_steps=2, **changes), METHODS[name](), **more)
+        ends.append(weights(model))
+    assert all(torch.equal(value, ends[1][key]) for key, value in ends[0].items())
+    assert any(not torch.equal(value, ends[2][key]) for key, value in ends[0].items())
+
+
+def test_what_cannot_be_softened_is_refused_in_one_line(tmp_path: Path) -> None:
+    def refuse(line: str, labels: int = 2, smoothing: float = 0.0, **more: Any) -> None:
+        model, _ = tiny("bert", num_labels=labels)
+        model.config.problem_type = "regression" if labels == 1 else None
+        args = arguments(tmp_path, label_smoothing_factor=smoothing)
+        with pytest.raises(InputError, match=line) as caught:
+            RobustTrainer(model=model, args=args, train_dataset=rows_for(model, 4), method="vanilla", **more)
+        assert "\n" not in str(caught.value)
+
+    refuse("expected temperature > 0 and 0 <= label_smoothing < 1, got 0 and 0", temperature=0.0)
+    refuse("expected one class per row .* got a regression; leave them out", labels=1, temperature=2.0)
+    refuse("expected one class per row .* got a regression; leave them out", labels=1, smoothing=0.1)
+    refuse("expected compute_loss_func, or balance", temperature=2.0, compute_loss_func=calls_of()[0])
+    with pytest.raises(
+        InputError, match="expected one class per row for a temperature or smoothed labels, got several"
+    ):
+        CrossEntropy(None, 2.0)({"logits": torch.zeros(2, 3, 4)}, torch.zeros(2, 3, dtype=torch.long))

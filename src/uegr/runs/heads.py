@@ -82,6 +82,9 @@ class SeveralHeads(Heads):
             raise InputError(f"model.head and model.pretrained are for one data set, got --model {config.model.name}")
         if config.training.balance or config.training.metric:
             raise InputError(f"--balance and --metric are for one data set, got --model {config.model.name}")
+        if config.training.temperature != 1 or config.training.label_smoothing:
+            keys = "training.temperature and training.label_smoothing"
+            raise InputError(f"{keys} are for one data set, got --model {config.model.name}; leave them out")
         if config.training.log_drift:
             raise InputError(f"training.log_drift is for one data set, got --model {config.model.name}; leave it out")
         if config.training.start_from:

@@ -22,7 +22,10 @@ from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 
 EPOCHS = 3
-RARE = ("teachers", "start_from", "log_drift", "averaging", "interpolation", "balance", "metric")  # not where unused
+RARE = (  # left out where they are not used
+    *("teachers", "start_from", "log_drift", "averaging", "interpolation"),
+    *("balance", "metric", "temperature", "label_smoothing"),
+)
 Sets = dict[str, Data]  # by task
 Rows = dict[str, tuple[Any, Any]]  # tokenised training and validation rows, by task
 
@@ -139,8 +142,10 @@ def tokenised(data: Data, loaded: Loaded, max_length: int | None) -> tuple[Any, 
 
 def check_method(config: RunConfig, loaded: Loaded) -> None:
     """What the method cannot do with the model is an error before anything is written."""
+    from uegr.training.losses import check_softness
     from uegr.training.requirements import give_substitutes
 
+    check_softness(loaded.model, config.training.temperature, config.training.label_smoothing)
     method = config.make_method()
     give_substitutes(method, loaded.tokenizer)
     try:

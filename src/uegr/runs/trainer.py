@@ -47,6 +47,7 @@ def make_trainer(
         weight_decay_on=config.training.weight_decay_on,
         skip_nonfinite=config.training.skip_nonfinite,
         averaging=mean_weights(config.training),
+        temperature=config.training.temperature,
     )
     without_printing(trainer)
     trainer.ending = ending
@@ -99,6 +100,7 @@ def arguments(config: RunConfig, place: Path, device: str = "cpu") -> Any:
         weight_decay=options.weight_decay,
         warmup_steps=options.warmup,  # below 1: a share of all steps
         max_grad_norm=options.clip,
+        label_smoothing_factor=options.label_smoothing,
         bf16=options.precision == "bf16",
         train_sampling_strategy="group_by_length" if options.group_by_length else "random",
         eval_strategy="epoch",

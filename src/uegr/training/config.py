@@ -93,6 +93,8 @@ class TrainingConfig(Strict):
     precision: Literal["fp32", "bf16"] = "fp32"  # of the computations; the weights stay as model.dtype says
     group_by_length: bool = True  # batches of texts of about the same length; faster
     balance: Literal["weights", "sampling"] | None = None  # classes count the same: in the loss, or in each batch
+    temperature: float = Field(1.0, gt=0)  # that the logits are divided by in the loss on the labels
+    label_smoothing: float = Field(0.0, ge=0, lt=1)  # of a label, the share that all classes get alike
     metric: MetricName | None = None  # what chooses the epoch and comes first; None: the first of the data set's
     select: Literal["best", "last", "robust"] = "best"  # the epoch: best on validation, last, best under FGM there
     patience: int | None = Field(None, ge=1)  # epochs without progress on validation before training stops

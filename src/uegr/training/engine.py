@@ -38,7 +38,7 @@ class RobustTrainer(Trainer):
     is as in transformers: every loss of the method on its labels is then that function's, a mean over the batch that it
     is given. `weight_decay_on="head"` leaves the encoder without weight decay. `skip_nonfinite` is how many steps may
     be skipped whose loss or gradient is not finite, before that is an error. `averaging` gives the model the
-    mean of its weights.
+    mean of its weights. `temperature` divides the logits in the loss on the labels.
     """
 
     model: nn.Module
@@ -51,13 +51,15 @@ class RobustTrainer(Trainer):
         weight_decay_on: Literal["all", "head"] = "all",
         skip_nonfinite: int = 0,
         averaging: MeanWeights | None = None,
+        temperature: float = 1.0,
         **kwargs: Any,
     ) -> None:
         self.method = copy.deepcopy(as_method(method))
         super().__init__(*args, **kwargs)
         self.balance, self.weight_decay_on = balance, weight_decay_on
         function, self.compute_loss_func = self.compute_loss_func, None
-        self.own_loss = OwnLoss(chosen_loss(balance, function, self.train_dataset, self.model))
+        soft, self.label_smoother = (temperature, self.args.label_smoothing_factor), None
+        self.own_loss = OwnLoss(chosen_loss(balance, function, self.train_dataset, self.model, soft))
         self.guard, self.means = Guard(skip_nonfinite), averaging or MeanWeights()
         self.terms: dict[str, Tensor] = {}
         self.carried: Tensor | None = None

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from uegr.errors import InputError
+from uegr.pieces.embedding import unwrapped
 
 Balance = Literal["weights", "sampling"]
 LossFunction = Callable[..., Tensor]  # outputs, labels, num_items_in_batch
@@ -71,19 +72,47 @@ class OwnLoss:
 
 
 @dataclass(frozen=True)
-class WeightedCrossEntropy:
-    """Cross-entropy in which a row counts by the weight of its class: a mean over rows, so that it accumulates.
+class CrossEntropy:
+    """Of z / temperature, with smoothed labels; a row counts by the weight of its class, if classes have weights.
 
-    >>> rare = WeightedCrossEntropy(torch.tensor([0.5, 2.0]))
+        loss = mean over the rows of w_y (-(1 - s) log p_y - (s / C) sum_c log p_c),   p = softmax(z / temperature)
+
+    A mean over rows, so that it accumulates. The temperature is that of Raina et al. (ACL 2024), s is `smoothing`
+    (Szegedy et al. 2016; as in transformers). Divergences between predictions see the logits as they are.
+
+    >>> rare = CrossEntropy(torch.tensor([0.5, 2.0]))
     >>> float(rare({"logits": torch.zeros(2, 2)}, torch.tensor([0, 1]))) / float(torch.log(torch.tensor(2.0)))
     1.25
     """
 
-    weights: Tensor  # (classes,)
+    weights: Tensor | None = None  # (classes,)
+    temperature: float = 1.0
+    smoothing: float = 0.0
 
     def __call__(self, outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
-        each = nn.functional.cross_entropy(outputs["logits"], labels, reduction="none")
-        return (self.weights.to(each)[labels] * each).mean()
+        logits: Tensor = outputs["logits"]
+        if logits.dim() != 2:
+            raise InputError(
+                "expected one class per row for a temperature or smoothed labels, got several; leave it out"
+            )
+        cooled = logits / self.temperature
+        each = nn.functional.cross_entropy(cooled, labels, reduction="none", label_smoothing=self.smoothing)
+        return each.mean() if self.weights is None else (self.weights.to(each)[labels] * each).mean()
+
+
+def check_softness(model: nn.Module, temperature: float, smoothing: float) -> None:
+    """Raise for a temperature or a smoothing of labels that cannot be, or that the model has no classes for."""
+    if not (temperature > 0 and 0 <= smoothing < 1):
+        raise InputError(
+            f"expected temperature > 0 and 0 <= label_smoothing < 1, got {temperature:g} and {smoothing:g}"
+        )
+    config: Any = unwrapped(model).config
+    one_class = config.num_labels > 1 and config.problem_type in (None, "single_label_classification")
+    if (temperature != 1 or smoothing) and not one_class:
+        raise InputError(
+            "expected one class per row for training.temperature or training.label_smoothing, got a "
+            f"{config.problem_type or 'regression'}; leave them out"
+        )
 
 
 def class_weights(labels: np.ndarray, classes: int) -> Tensor:
@@ -110,14 +139,19 @@ def class_numbers(rows: Any) -> np.ndarray:
 
 
 def chosen_loss(
-    balance: Balance | None, function: LossFunction | None, rows: Any, model: nn.Module
+    balance: Balance | None, function: LossFunction | None, rows: Any, model: nn.Module, soft: tuple[float, float]
 ) -> LossFunction | None:
-    """What takes the place of the model's loss, if anything does."""
+    """What takes the place of the model's loss, if anything does; `soft` are temperature and smoothing of labels."""
     if balance not in (None, "weights", "sampling"):
         raise InputError(f"expected balance to be weights, sampling or None, got {balance!r}")
-    if balance != "weights":
+    check_softness(model, *soft)
+    if balance != "weights" and soft == (1, 0):
         return function
     if function is not None:
-        raise InputError("expected balance='weights' or compute_loss_func, got both; weigh the classes in the function")
+        raise InputError(
+            "expected compute_loss_func, or balance='weights', temperature and label smoothing, got both; weigh the "
+            "classes, divide the logits and smooth the labels in the function"
+        )
     config: Any = model.config
-    return WeightedCrossEntropy(class_weights(class_numbers(rows), config.num_labels))
+    weights = class_weights(class_numbers(rows), config.num_labels) if balance == "weights" else None
+    return CrossEntropy(weights, *soft)

@@ -39,8 +39,6 @@ def refuse(trainer: Any) -> None:
     method: Method = trainer.method
     if trainer.args.n_gpu > 1:
         raise InputError("expected one GPU per process, got DataParallel over several; start with torchrun instead")
-    if trainer.label_smoother is not None:
-        raise InputError("expected the model's own loss, got label smoothing; leave it out")
     touches = method.gradients or not method.objective.keeps_weights
     if touches and (trainer.is_fsdp_enabled or trainer.is_deepspeed_enabled):
         raise InputError(
