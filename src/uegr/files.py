@@ -112,10 +112,13 @@ def owned(suffix: str) -> str:
 
 def remove_abandoned(folder: Path) -> None:
     """Remove what processes that have ended left half written in a folder."""
-    for name in os.listdir(folder) if folder.is_dir() else ():
-        if is_abandoned(name):
-            with suppress(OSError):  # another process was faster, or the folder may not be written
-                remove(folder / name)
+    try:
+        names = os.listdir(folder)
+    except OSError:  # not there, or not to be read: whoever writes will see
+        return
+    for name in filter(is_abandoned, names):
+        with suppress(OSError):  # another process was faster, or the folder may not be written
+            remove(folder / name)
 
 
 def is_abandoned(name: str) -> bool:
