@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "tutorial.md"
-BLOCK = re.compile(r"^    \$ (.*)\n((?:    (?!\$ ).*\n)*)", re.MULTILINE)  # a command and what it printed
+SHOWN = r"\$ (?P<shown>.*)\n(?:    (?!\$ |uegr ).*\n)*"  # a command and what it printed
+BLOCK = re.compile(rf"^    (?:{SHOWN}|(?P<silent>uegr .*)\n)", re.MULTILINE)
 NEW_ROWS = 10
 
 
@@ -39,11 +40,16 @@ def printed(command: str, folder: Path) -> list[str]:
 
 
 def filled(text: str, folder: Path) -> str:
-    """The page with the output of each command in place of what was there; empty lines of it are left out."""
+    """The page with the output of each command after `$` in place of what was there; empty lines of it are left out.
+
+    A command without `$` is run, and what it prints is not shown.
+    """
 
     def block(found: re.Match[str]) -> str:
-        lines = [line.rstrip() for line in printed(found[1], folder) if line.strip()]
-        return "".join(f"    {line}\n" for line in [f"$ {found[1]}", *lines])
+        lines = [line.rstrip() for line in printed(found["shown"] or found["silent"], folder) if line.strip()]
+        if found["silent"]:
+            return found[0]
+        return "".join(f"    {line}\n" for line in [f"$ {found['shown']}", *lines])
 
     return BLOCK.sub(block, text)
 

@@ -14,7 +14,7 @@ run = sys.argv[2] if len(sys.argv) > 2 else "runs/own_csv"
 
 for command in (
     f"data check {file} --label-column verdict",
-    f"train --dataset {file} --label-column verdict --model minilm-l3 --epochs 1 --output {run}",
+    f"train --dataset {file} --label-column verdict --model minilm-l3 --learning-rate 2e-4 --output {run}",
     f"evaluate {run}",
     f"attack {run} --attack deepwordbug --examples 20",
 ):
