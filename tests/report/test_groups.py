@@ -9,7 +9,7 @@ from uegr.report.groups import grouped
 from uegr.report.provenance import summary
 from uegr.report.reading import Grid, Run
 from uegr.report.tables import explained, leaderboard
-from uegr.result import Curve, Point, Search
+from uegr.result import Cell, Curve, Point, Search
 from uegr.statistics import proportion, relative_improvement
 
 
@@ -29,6 +29,19 @@ def test_what_a_search_chose_does_not_split_seeds():
     search = Search(chosen={"method.epsilon": 0.1}, score=0.9, split="validation", asked={}, trials=[])
     searched = [run.model_copy(update={"search": search}) for run in runs]
     assert [group.seeds for group in groups_of(*searched)] == [[0, 1]]
+
+
+def test_the_cells_that_seeds_start_from_do_not_split_them_and_vanilla_stays_the_baseline():
+    runs = [result("rte", "vanilla", seed) for seed in (0, 1)]
+    for seed in (0, 1):
+        run = result("rte", "rat", seed)
+        training = run.config.training | {"start_from": f"../mnli-rat-{seed}"}
+        cell = Cell(dataset="rte", model="minilm", method="rat", seed=seed, start="mnli")
+        config = run.config.model_copy(update={"training": training})
+        runs.append(run.model_copy(update={"config": config, "cell": cell}))
+    vanilla, rat = groups_of(*runs)
+    assert (rat.label, rat.seeds) == ("rat (start from mnli)", [0, 1])
+    assert rat.baseline is vanilla
 
 
 def test_the_baseline_has_the_same_rows_and_if_it_can_the_same_training():
