@@ -14,7 +14,7 @@ def as_method(given: Any) -> Method:
     """A method, or the one of this name with its defaults.
 
     >>> as_method("fgm")
-    fgm(epsilon=1.0, epsilon_warmup=0.0, norm='example')
+    fgm(epsilon=1.0, epsilon_relative=False, epsilon_warmup=0.0, norm='example')
     """
     if isinstance(given, str):
         return build_method(given, {})

@@ -16,7 +16,7 @@ TITLE = (
 def template(*, method: str = "uegr", model: str = "minilm", dataset: str = "snippets") -> str:
     """The text of a YAML file that trains as it is.
 
-    >>> print(template(dataset="reviews.csv").partition("training:")[0].partition("dataset:")[2].splitlines()[1])
+    >>> print(template(dataset="reviews.csv").partition("dataset:")[2].splitlines()[1])
       name: reviews.csv  # a data set (`uegr list datasets`), a file or a folder; several for mtdnn, separated by commas
     """
     chosen = {"model.name": model, "dataset.name": dataset}
