@@ -41,6 +41,26 @@ def test_the_page_opens_without_complaint_or_request_and_fits(tab, page, width, 
     assert tab.run("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_leaderboard_fits_without_scrolling_sideways(tab, page, width):
+    tab.size(width, 900)
+    tab.open(page)
+    assert tab.run(
+        "document.querySelector('#board').scrollWidth <= document.querySelector('#board').parentNode.clientWidth"
+    )
+    assert tab.run("document.querySelector('#verdict table').getBoundingClientRect().top < innerHeight")
+
+
+def test_paper_holds_two_sections_of_drawings_on_a_page(tab, page):
+    tab.size(1440, 900)
+    tab.open(page)
+    drawn(tab)
+    heights = "[...document.querySelectorAll('.plot .main-svg')].map(one => one.getBoundingClientRect().height)"
+    before = max(tab.run(heights))
+    tab.run("dispatchEvent(new Event('beforeprint'))")
+    assert max(tab.run(heights)) <= 0.7 * before
+
+
 def test_a_click_on_a_heading_sorts_and_another_turns_round(tab, page):
     tab.open(page)
     values = f"{ROWS}.map(row => Number(row.cells[3].dataset.value))"
