@@ -3,7 +3,7 @@
     python benchmarks/perf/step_cost.py            a table: trainer, fgm, rat, rat_released, uegr
     python benchmarks/perf/step_cost.py --all      also every other method of the table
     python benchmarks/perf/step_cost.py --json     one JSON line
-    python benchmarks/perf/step_cost.py uegr rat   some contenders only
+    python benchmarks/perf/step_cost.py uegr rat   some contenders only; also uegr_plus_both, uegr_plus_fast
 
 The default encoder (`minilm`), batches of 16 `snippets` with their natural lengths, by default one torch thread. A
 step is what Trainer's inner loop does: losses, clipping, gradient edits, AdamW, zeroing. Ratios are medians over
@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,13 @@ class AsReleased(RegularizedAdversarial):
         yield {"task": clean, "adversarial": task_loss(output), "divergence": apart}
 
 
+VARIANTS: dict[str, Callable[[], Method]] = {
+    "rat_released": lambda: Method(AsReleased(), name="rat_released"),
+    "uegr_plus_both": lambda: methods.uegr_plus(adversary="both"),
+    "uegr_plus_fast": lambda: methods.uegr_plus(depth=0.5, epsilon_relative=True),
+}
+
+
 class Contender:
     """A trainer whose inner loop is stepped by hand, so that contenders take turns."""
 
@@ -92,7 +99,7 @@ class Contender:
         self.edits = 0.0
 
     @property
-    def passes(self) -> tuple[int, int]:
+    def passes(self) -> tuple[float, float]:
         """Forward and backward passes over the batch."""
         return (1, 1) if self.name == "trainer" else self.trainer.method.objective.passes
 
@@ -158,8 +165,8 @@ def extra_seconds(contender: Contender, times: int = 9) -> float:
 
 
 def method_of(name: str) -> Method:
-    """A method by name, with its defaults."""
-    return Method(AsReleased(), name=name) if name == "rat_released" else METHODS[name]()
+    """A method by name, with its defaults, or a variant of one."""
+    return VARIANTS[name]() if name in VARIANTS else METHODS[name]()
 
 
 def snippets() -> tuple[Any, list[dict[str, torch.Tensor]]]:
