@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 
-from tests.report.synthetic_runs import result, share, task, with_evaluation
+from tests.report.synthetic_runs import groups_of, result, share, task, with_evaluation
 from uegr.report.columns import columns_of
 from uegr.report.figures import figures_of
 from uegr.report.reading import Run, tasks_of
@@ -54,3 +54,19 @@ def test_of_the_same_attack_on_the_same_data_the_larger_one_is_in_the_column():
     run = run.with_task("imdb", attacks={"a": first, "b": more, "c": elsewhere})
     (part,) = tasks_of([Run("a", run)])
     assert columns_of(part)["attack pwws"].figure.value == (0.1 + 0.5) / 2
+
+
+def chosen(run, metric):
+    """The run with a score of macro F1, and this metric as the one that it was told to use."""
+    scores = {"test": {"accuracy": share(0.97), "macro_f1": share(0.5)}}
+    config = run.config.model_copy(update={"training": run.config.training | ({"metric": metric} if metric else {})})
+    return run.with_task("imdb", scores=scores, evaluation=None).model_copy(update={"config": config})
+
+
+def test_the_metric_that_all_runs_were_told_to_use_is_their_own_figure_and_never_one_beside_another():
+    runs = [result("imdb", method, 0) for method in ("vanilla", "fgm")]
+    same = groups_of(*(chosen(run, "macro_f1") for run in runs))
+    assert [group.columns["own"].quantity.metric for group in same] == ["macro_f1"] * 2
+    mixed = groups_of(chosen(runs[0], None), chosen(runs[1], "macro_f1"))
+    assert [group.columns["own"].quantity.metric for group in mixed] == ["accuracy"] * 2
+    assert [group.columns["own"].mean for group in mixed] == [0.97] * 2

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from uegr.report.figures import Entries, Entry, Quantity
 from uegr.report.reading import TaskRun
@@ -37,11 +36,11 @@ PREFERRED = ("pwws", "textfooler", "genetic", "deepwordbug")  # the attack on wo
 LAST = Column("improvement", "Gap closed", "share of the gap to perfect that is closed, mean over perspectives (RoAST)")
 
 
-def columns_of(run: TaskRun) -> Entries:
-    """The columns that a run has figures for; word attacks have a column each."""
+def columns_of(run: TaskRun, metric: str | None = None) -> Entries:
+    """The columns that a run has figures for; word attacks have a column each. `metric` is that of the own rows."""
     sets, rows, all_of = mean_of_separate_sets, mean_of_same_rows, run.figures
     found = [
-        own(all_of, run.config.training.get("metric")),
+        own(all_of, metric),
         average("shift", "shift, mean over sets", starting(all_of, "shift/", "accuracy"), sets),
         average("adversarial", "adversarial sets, mean", starting(all_of, "adversarial/", "accuracy"), sets),
         average("fgm", "accuracy under FGM, mean over radii", starting(all_of, "perturbation/fgm ", "accuracy"), rows),
@@ -66,8 +65,8 @@ def robust(run: TaskRun) -> list[Entry]:
     return [words, pgd] if words and pgd else []
 
 
-def own(figures: Entries, chosen: Any = None) -> Entry | None:
-    """The metric that the run was told to use, else the accuracy, else the first metric, on the own held-out rows."""
+def own(figures: Entries, chosen: str | None = None) -> Entry | None:
+    """The metric that was chosen, else the accuracy, else the first metric, on the own held-out rows."""
     some = starting(figures, "clean/")
     named = (entry for metric in (chosen, "accuracy") for entry in some if entry.quantity.metric == metric)
     best = next(named, None) or next(iter(some), None)

@@ -196,14 +196,21 @@ def robustness(groups: Sequence[Group]) -> str | None:
 
 def fill(groups: Sequence[Group]) -> None:
     """Every figure over seeds, and the comparisons within each data set and model."""
-    for group in groups:
-        group.cells = over_seeds([(run.seed, run.figures) for run in group.runs])
-        group.columns = over_seeds([(run.seed, columns_of(run)) for run in group.runs])
     for some in by_block(groups).values():
+        metric = common_metric(some)
+        for group in some:
+            group.cells = over_seeds([(run.seed, run.figures) for run in group.runs])
+            group.columns = over_seeds([(run.seed, columns_of(run, metric)) for run in group.runs])
         compare(some, lambda group: group.cells)
         compare(some, lambda group: group.columns)
     for group in groups:
         add_improvement(group)
+
+
+def common_metric(groups: Sequence[Group]) -> str | None:
+    """The metric that all of them were told to use: runs are compared by one and the same."""
+    told = {str(run.config.training.get("metric")) for group in groups for run in group.runs}
+    return told.pop() if len(told) == 1 else None
 
 
 def add_improvement(group: Group) -> None:
