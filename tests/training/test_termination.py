@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.faults.ranks import TORCHRUN, ranks
 from uegr.cli.program import terminate
 from uegr.errors import Terminated
 from uegr.runs import manifest
@@ -106,16 +107,10 @@ def test_a_checkpoint_that_takes_too_long_is_given_up(
 
 
 def command(home: Path, output: Path, *more: str) -> list[str]:
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "uegr.cli", "train"]
-    own = ["--model", home / "model", "--dataset", home / "data", "--method", "uegr", "--output", output]
+    train = ["-m", "uegr.cli", "train", "--method", "uegr", "--output", output]
+    own = ["--model", home / "model", "--dataset", home / "data"]
     steps = ["--epochs", "60", "--batch-size", "4", "--set", "training.checkpoint_steps=400", "--quiet"]
-    return [str(part) for part in (sys.executable, *launch, *own, *steps, *more)]
-
-
-def ranks(launcher: int) -> list[int]:
-    """The processes that torchrun has started."""
-    listed = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
-    return sorted(int(number) for number in listed if b"uegr.cli" in Path(f"/proc/{number}/cmdline").read_bytes())
+    return [str(part) for part in (sys.executable, *TORCHRUN, *train, *own, *steps, *more)]
 
 
 def sent(whom: str, launcher: int) -> None:
