@@ -28,7 +28,7 @@ def single(home, name, seed=1):
         method={"name": "vanilla"},
         model={"name": str(home / "model")},
         dataset={"name": name if name == "stsb" else str(home / name)},
-        training={"batch_size": 8, "epochs": 5, "learning_rate": 0.01},
+        training={"batch_size": 8, "epochs": 2, "learning_rate": 0.01},
         seed=seed,
     )
 
@@ -123,7 +123,7 @@ def test_a_run_of_several_tasks_teaches_all_that_it_knows(home, tmp_path):
 
 @pytest.mark.parametrize("method", ["sam", "uegr"])
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(home, tmp_path, monkeypatch, method):
-    config = taught(home, "opinions", "stsb", method=method, accumulation=2)
+    config = taught(home, "opinions", "stsb", method=method, accumulation=2, max_steps=12)
     train(config, tmp_path / "whole", quiet=True)
 
     def stop(self, args, state, control, **kwargs):
