@@ -93,3 +93,9 @@ def test_test_rows_that_chose_the_settings_are_named() -> None:
 def test_several_tasks_are_told_apart() -> None:
     found = doubts(result("snippets,imdb", "uegr", 0))
     assert {one.partition(":")[0] for one in found} == {"snippets", "imdb"}
+
+
+def test_the_clean_score_of_more_rows_counts() -> None:
+    few = with_evaluation(honest(), clean={"accuracy": share(0.8, 20)})
+    assert doubts(few) == []
+    assert doubts(few.with_task("snippets", scores={})) == ["few rows: 20 for accuracy"]

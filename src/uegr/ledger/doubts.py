@@ -113,8 +113,9 @@ def few_rows(task: Task) -> Iterator[str]:
 def main_figures(task: Task) -> Iterator[tuple[str, Figure]]:
     """The figures that a comparison rests on."""
     split = measured_split(task) or ""
-    clean = task.evaluation.clean if task.evaluation else task.scores.get(split, {})
-    yield from list(clean.items())[:1]
+    measured = [task.scores.get(split, {}), *([task.evaluation.clean] if task.evaluation else [])]
+    clean = [one for figures in measured for one in list(figures.items())[:1]]
+    yield from [max(clean, key=lambda one: one[1].n)] if clean else []  # a report takes the one of more rows
     for name, curve in (task.evaluation.perturbation if task.evaluation else {}).items():
         yield from [(name, curve.points[0].accuracy)] if curve.points else []
     yield from ((name, attack.accuracy_after) for name, attack in named_once(task.attacks).items())
