@@ -79,9 +79,11 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
 
     from uegr.console import Console
 
-    table = Table(title=f"{found.data}: {found.rows:,} rows, the same for both", title_justify="left", box=None)
+    table = Table(
+        title=f"{found.data}: {found.rows:,} rows, the same for both", title_justify="left", box=None, pad_edge=False
+    )
     for title in ("", first, second, "difference (95%)", "p", "rows"):
-        table.add_column(Text(title), justify="right" if title else "left")
+        table.add_column(Text(title), justify="right" if title else "left", no_wrap=bool(title))
     for pair in pairs:
         p = "-" if pair.p is None else "<0.001" if pair.p < 0.001 else f"{pair.p:.3f}"
         figures = (shown(pair.first, pair), shown(pair.second, pair), moved(pair))
