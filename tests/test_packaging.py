@@ -72,7 +72,7 @@ def test_the_container_copies_what_exists_and_all_that_a_build_needs() -> None:
 
 def test_the_container_installs_and_runs_what_the_makefile_does() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    (torch,) = re.findall(r"install --constraint constraints.txt (torch==\S+)", makefile)
+    (torch,) = re.findall(r"install .*(torch==\S+)", makefile)
     installs = [rest for word, rest in instructions() if word == "RUN" and "pip install" in rest]
     assert torch in installs[0]
     assert all("--constraint /tmp/build/constraints.txt" in line for line in installs)
