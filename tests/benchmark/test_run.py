@@ -203,7 +203,7 @@ def test_the_live_table_shows_who_works_and_not_who_was_killed(home: Path, tmp_p
         console = Console(width=140, record=True, file=io.StringIO())
         console.print(picture(board, 1))
     text = console.export_text()
-    assert "3 cells: 1 failed, 1 running, 1 missing; time unknown" in text
+    assert "3 cells: 1 failed, 1 running, 1 missing; as much to train as" in text
     assert "no [red]luck" in text
     assert [row["state"] for row in board.refresh()] == ["missing", "missing", "failed"]
 

@@ -37,7 +37,12 @@ def test_the_result_is_typed_and_says_what_was_trained_and_how_long_texts_may_be
     result = folder.read(run)
     assert list(result.tasks) == ["data"]
     task = result.tasks["data"]
-    assert (task.head, task.labels, task.metrics, task.rows) == ("single", ("bad", "good"), ("accuracy",), 32)
+    assert (task.head, task.labels, task.metrics, task.rows) == (
+        "single",
+        ("bad", "good"),
+        ("accuracy", "macro_f1", "balanced_accuracy"),
+        32,
+    )
     accuracy = task.scores["test"]["accuracy"]
     assert accuracy.n == 8
     assert 0 <= accuracy.low <= accuracy.value <= accuracy.high <= 1
