@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr, spearmanr
 
 from uegr.errors import InputError
 from uegr.evaluation import METRICS, Figure, measure, score
@@ -30,6 +31,14 @@ def test_correlations_by_hand():
     found = score(["pearson", "spearman"], np.array([[1.0], [2.0], [4.0]]), [1.0, 2.0, 3.0])
     assert found["pearson"] == pytest.approx(3 / math.sqrt(2 * 14 / 3))
     assert found["spearman"] == pytest.approx(1)
+
+
+def test_correlations_are_those_of_scipy():
+    draw = np.random.default_rng(0)
+    answers, labels = draw.normal(size=50).round(1), draw.normal(size=50).round(1)  # with ties
+    found = score(["pearson", "spearman"], answers[:, None], labels)
+    assert found["pearson"] == pytest.approx(pearsonr(answers, labels).statistic, abs=1e-12)
+    assert found["spearman"] == pytest.approx(spearmanr(answers, labels).statistic, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["matthews", "pearson", "spearman"])
