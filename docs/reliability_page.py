@@ -18,6 +18,7 @@ What happens to a run when the machine, a file or another process misbehaves. Ev
 judged by the same laws: no traceback, no process that hangs, no exit code except 0, 2 (one line with the remedy) and
 those of signals, no finished run lost, no byte of a `result.json` lost. The weights of a resumed run are bitwise those
 of the undisturbed one, or the run is refused with one line."""
+WAYS = "A row may be caused in several ways, drawn with a seed. The outcome counts those that were measured."
 COMMANDS = """## Run it
 
     pytest tests/faults
@@ -52,7 +53,7 @@ def totals(record: dict[str, Any]) -> list[str]:
         for entry in kind.values():
             counts.update(numbers(entry))
     if not counts:
-        return ["The campaign has not been run for this version."]
+        return ["The figures of the campaign are not measured yet; `make test` runs the fast rows."]
     heads = [*DONE, *BROKEN[:4]]
     return [table(heads, [[f"{counts[head]:,}" for head in heads]])]
 
@@ -90,7 +91,10 @@ def rows(record: dict[str, Any]) -> list[str]:
 
     parts, found = [], record.get("found", {})
     when = f"Run on {record['date']}. " if record else ""
-    parts = ["## Table of faults", f"{when}A row with several ways is tried in each of them, chosen by a seed."]
+    parts = [
+        "## Table of faults",
+        f"{when}{WAYS}",
+    ]
     kinds = list(dict.fromkeys(fault.kind for fault in faults()))
     for kind in kinds:
         named = {fault.name: fault for fault in faults() if fault.kind == kind}
@@ -105,11 +109,11 @@ def rows(record: dict[str, Any]) -> list[str]:
 
 def outcome(entry: dict[str, Any] | None) -> str:
     """What was measured of a row."""
-    if not entry or not entry["tried"]:
-        return "not run"
+    if not entry or not entry["ways"]:
+        return "not measured"
     failed = len(entry.get("wrong", []))
     done = [f"{entry[name]} {name}" for name in DONE if name in entry]
-    return ", ".join([f"broken in {failed}" if failed else f"holds in {entry['tried']}", *done])
+    return ", ".join([f"broken in {failed}" if failed else f"holds in {len(entry['ways'])}", *done])
 
 
 def soaked(record: dict[str, Any]) -> list[str]:

@@ -2,8 +2,8 @@
 
     python -m tests.faults.campaign --kills 1000 --output docs/reliability.json
 
-The counts are written after every round, so a campaign that is stopped has its figures. `--rows` runs every row of the
-table instead, fast and slow.
+The counts are written after every round. A campaign that is stopped has its figures, and the same command continues
+it. `--rows` runs the rows of the table instead, first the fast ones.
 """
 
 import argparse
@@ -34,13 +34,15 @@ MOMENT = 0.8  # a signal comes within this share of the time that the command ta
 class Campaign:
     """Counts what was done and what was broken, by work; `record` is called after every round."""
 
-    def __init__(self, home: Path, place: Path, record: Callable[[dict[str, Any]], None], seed: int = 0) -> None:
-        self.home, self.place, self.record, self.seed = home, place, record, seed
-        self.found: dict[str, Any] = {}
+    def __init__(
+        self, home: Path, place: Path, record: Callable[[dict[str, Any]], None], before: dict[str, Any] | None = None
+    ) -> None:
+        self.home, self.place, self.record = home, place, record
+        self.found: dict[str, Any] = before or {}
         self.longest: dict[str, float] = {}  # seconds that an undisturbed command takes
         self.methods = cycle(sorted(METHODS))
         self.outcomes: list[str] = []  # of the undisturbed attack
-        self.rounds = 0
+        self.rounds = sum(entry.get("rounds", 0) for entry in self.found.values())
 
     def note(self, work: str, world: World, wrong: list[str]) -> None:
         """Add one round to the counts of a work."""
@@ -69,7 +71,7 @@ class Campaign:
 
     def world(self) -> World:
         self.rounds += 1
-        return World(self.home, self.place / str(self.rounds), (self.seed, self.rounds))
+        return World(self.home, self.place / str(self.rounds), self.rounds)
 
     def seconds(self, *words: object) -> float:
         """How long a command takes undisturbed, on this machine, now."""
@@ -167,15 +169,15 @@ def complete_cells(grid: Path) -> list[Path]:
 
 
 def rows(campaign: Campaign) -> None:
-    """Every row of the table, fast and slow."""
-    for fault in table.faults():
-        entry = campaign.found.setdefault(fault.kind, {}).setdefault(fault.name, {"tried": 0})
-        if not fault.possible():
+    """Every row of the table that was not tried before, the fast ones first."""
+    for fault in sorted(table.faults(), key=lambda fault: fault.slow):
+        entry = campaign.found.setdefault(fault.kind, {}).setdefault(fault.name, {"ways": []})
+        if not fault.possible() or fault.variant in entry["ways"]:
             continue
         place = campaign.place / "row"
         verdict = table.tried(fault, campaign.home, place)
         shutil.rmtree(place)
-        entry["tried"] += 1
+        entry["ways"].append(fault.variant)
         for name, count in (verdict.counts + verdict.broken).items():
             entry[name] = entry.get(name, 0) + count
         if not verdict.holds:
@@ -195,22 +197,22 @@ def kills(campaign: Campaign, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of the moments")
     parser.add_argument("--rows", action="store_true", help="run the rows of the table, and no random kills")
     parser.add_argument("--output", type=Path, required=True, help="a JSON file; other parts in it stay")
     options = parser.parse_args()
     part = "rows" if options.rows else "kills"
-    before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
-    started = time.time()
+    stored = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
+    before = stored.get(part, {})
+    started = time.time() - 60 * before.get("minutes", 0)
 
     def record(found: dict[str, Any]) -> None:
         about = {"date": time.strftime("%Y-%m-%d"), "minutes": round((time.time() - started) / 60, 1)}
-        write_text(options.output, json.dumps(before | {part: about | {"found": found}}, indent=1) + "\n")
+        write_text(options.output, json.dumps(stored | {part: about | {"found": found}}, indent=1) + "\n")
 
     folder = Path(tempfile.mkdtemp())  # what went wrong stays in it
     (folder / "home").mkdir()
     build(folder / "home")
-    campaign = Campaign(folder / "home", folder / "place", record, options.seed)
+    campaign = Campaign(folder / "home", folder / "place", record, before.get("found"))
     rows(campaign) if options.rows else kills(campaign, options.kills)
     if not any("wrong" in json.dumps(entry) for entry in campaign.found.values()):
         shutil.rmtree(folder)

@@ -8,8 +8,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from tests.forks import forked
 from uegr.cli import main
 
 LIMIT = 600.0  # seconds, on a busy machine; a command that takes longer hangs
@@ -38,9 +39,7 @@ class Running:
 
     def __init__(self, words: Sequence[object], log: Path, before: Callable[[], object] = nothing) -> None:
         self.words, self.log = tuple(map(str, words)), log
-        self.number = os.fork()
-        if self.number == 0:
-            become(self.words, log, before)
+        self.number = forked(lambda: become(self.words, log, before))
 
     def is_over(self) -> bool:
         return os.waitid(os.P_PID, self.number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -67,25 +66,21 @@ class Running:
         return Ended(self.words, code, self.log.read_text(encoding="utf-8", errors="replace"), hung)
 
 
-def become(words: tuple[str, ...], log: Path, before: Callable[[], object]) -> NoReturn:
-    """Be the command line, and end."""
-    code: Any = 1
+def become(words: tuple[str, ...], log: Path, before: Callable[[], object]) -> None:
+    """Be the command line."""
+    redirect(log)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.argv = ["uegr", *words]
     try:
-        redirect(log)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        sys.argv = ["uegr", *words]
         before()
         main()
-        code = 0
-    except SystemExit as stop:
-        code = stop.code or 0
-    except BaseException:
+    except Exception:
         traceback.print_exc()
+        raise SystemExit(1) from None
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else 1)
 
 
 def redirect(log: Path) -> None:

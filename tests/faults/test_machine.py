@@ -27,6 +27,7 @@ from uegr.packages import PackageSource, download
         (RuntimeError("I/O error: No space left on device (os error 28)"), "No space left on device; free some space"),
         (RuntimeError("[enforce fail] PytorchStreamWriter failed writing file"), "the file was not written"),
         (RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 16512 vs 16404"), "want of space"),
+        (RuntimeError("basic_ios::clear: iostream error"), "want of space"),
         (OSError("no number"), "a file cannot be used: no number; check the path"),
     ],
 )

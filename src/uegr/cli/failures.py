@@ -21,7 +21,7 @@ REMEDIES = {
     errno.EIO: "check the disk",
 }
 IN_RUST = re.compile(r"\(os error (\d+)\)")  # safetensors and tokenizers
-TORCH = ("PytorchStreamWriter failed", "inline_container.cc")  # torch.save does not say why
+TORCH = ("PytorchStreamWriter failed", "inline_container.cc", "iostream error")  # torch.save does not say why
 MEMORY = ("can't allocate memory", "out of memory")  # torch, on the processor and on a GPU
 
 
