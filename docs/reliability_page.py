@@ -10,6 +10,7 @@ from method_pages import table
 
 ROOT = Path(__file__).parents[1]
 NOTE = "<!-- Written by docs/generate.py from tests/faults and docs/reliability.json; change it there. -->"
+CAMPAIGN = 1000  # kills and signals of a whole one
 DONE = ("kills", "signals", "files damaged", "pairs")
 BROKEN = ("tracebacks", "finished runs lost", "bytes lost", "silently different weights", "hung", "odd ends")
 INTRODUCTION = """# Reliability
@@ -73,10 +74,17 @@ def random_kills(record: dict[str, Any]) -> list[str]:
     ]
     about = (
         "A folder is hit five times at random moments and resumed each time, then may end, and must be that of the "
-        "undisturbed command. Trainings go through all methods. Grids keep every finished cell byte for byte. "
+        "undisturbed command. Trainings take all methods in turn. Grids keep every finished cell byte for byte. "
+        f"{stopped(record)}"
         f"Run on {record['date']}, {record['minutes']:.0f} minutes on one core of a busy machine."
     )
     return ["## Kills at random moments", about, table(heads, lines)]
+
+
+def stopped(record: dict[str, Any]) -> str:
+    """How much of a campaign these figures are."""
+    count = sum(hits(entry) for entry in record["found"].values())
+    return f"The campaign was stopped after {count} of {CAMPAIGN:,} kills. " if count < CAMPAIGN else ""
 
 
 def hits(entry: dict[str, Any]) -> int:

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,9 @@ class Campaign:
         self.home, self.place, self.record = home, place, record
         self.found: dict[str, Any] = before or {}
         self.longest: dict[str, float] = {}  # seconds that an undisturbed command takes
-        self.methods = cycle(sorted(METHODS))
         self.outcomes: list[str] = []  # of the undisturbed attack
         self.rounds = sum(entry.get("rounds", 0) for entry in self.found.values())
+        self.methods = islice(cycle(sorted(METHODS)), self.rounds % len(METHODS), None)
 
     def note(self, work: str, world: World, wrong: list[str]) -> None:
         """Add one round to the counts of a work."""
