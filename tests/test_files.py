@@ -103,3 +103,9 @@ def test_what_a_living_process_another_machine_or_a_user_writes_stays(tmp_path: 
         (tmp_path / name).touch()
     write_text(tmp_path / "b", "text")
     assert set(os.listdir(tmp_path)) == {*names, "b"}
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        write_text(tmp_path / "missing" / "file.yaml", "")
+    assert raised.value.filename == str(tmp_path / "missing" / "file.yaml")

@@ -92,7 +92,7 @@ def machine() -> Iterator[tuple[str, str]]:
 
     limit = os.environ.get("OMP_NUM_THREADS")
     told = f" (OMP_NUM_THREADS={limit})" if limit else ""
-    yield "processors", f"{os.cpu_count()}, torch uses {torch.get_num_threads()} threads{told}"
+    yield "processors", f"{os.cpu_count()}; threads of torch: {torch.get_num_threads()}{told}"
     yield "bf16 instructions", bf16(Path("/proc/cpuinfo"))
     device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     count = torch.accelerator.device_count() if device is not None else 0

@@ -51,7 +51,11 @@ def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
     refuse_special(path)
     remove_abandoned(path.parent)
     partial = path.with_name(f".{path.name[:60]}{owned(suffix)}")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        error.filename = str(path)  # the file that the user named, not ours beside it
+        raise
     try:
         yield partial
         os.replace(partial, path)

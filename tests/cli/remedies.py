@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "uegr"
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 QUOTED = re.compile(r"`([^`]*)`")  # a whole command, such as `uegr evaluate RUN --all`
 READ_LABELS = ("train", "evaluate", "attack", "data show", "data check", "data stats")
-READ = (*READ_LABELS, "predict")
+READ = (*READ_LABELS, "predict", "compare")
 
 # Where a message is raised -> the commands that can show it; the longest match counts. `uegr benchmark` is not among
 # them for messages about one run: a cell is configured by the keys of its YAML, which have the flags' names.
@@ -31,9 +31,9 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "training": ("train",),
     "models": ("train",),
     "models/device": ("train", "evaluate", "attack", "predict"),
-    "models/loaded": ("train", "evaluate", "attack", "predict", "export"),
+    "models/loaded": ("train", "evaluate", "attack", "predict", "export", "compare", "interpolate"),
     "doctor": ("doctor",),
-    "result": ("predict", "attack"),
+    "result": ("predict", "attack", "compare"),
     "runs": ("train",),
     "runs/attack": ("attack",),
     "runs/calibrate": ("attack",),

@@ -8,11 +8,11 @@ import pytest
 Command = Callable[..., tuple[int, str, str]]
 
 
-@pytest.mark.parametrize("given", [[], ["--onnx", "--hub", "me/mine"]])
-def test_one_target_is_required(uegr: Command, tmp_path: Path, given: list[str]) -> None:
+@pytest.mark.parametrize(("given", "got"), [([], "neither"), (["--onnx", "--hub", "me/mine"], "both")])
+def test_one_target_is_required(uegr: Command, tmp_path: Path, given: list[str], got: str) -> None:
     code, _, error = uegr("export", tmp_path, *given)
     assert code == 2
-    assert error == "expected --onnx or --hub, got both or neither (the run's folder has safetensors)"
+    assert error == f"expected one of --onnx and --hub, got {got} (the run's folder has safetensors)"
 
 
 def test_flags_of_the_other_target_are_refused(uegr: Command, tmp_path: Path) -> None:

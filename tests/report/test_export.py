@@ -122,6 +122,28 @@ def test_the_command_writes_what_is_asked_for(top, tmp_path):
     assert files["csv"].read_text(encoding="utf-8").startswith("run,dataset,")
 
 
+def test_the_command_names_files_that_it_cannot_read(tmp_path):
+    write_run(tmp_path / "good", result("imdb", "vanilla", 0))
+    for number in range(7):
+        (tmp_path / f"old{number}").mkdir()
+        (tmp_path / f"old{number}" / "result.json").write_text("{}")
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "config.yaml").write_text("{}")
+    output = CliRunner().invoke(app, [str(tmp_path), "-o", str(tmp_path / "report.html")]).output
+    assert "old0: result.json: expected schema 1, got 'none'; train it again with this version" in output
+    assert "old5" not in output
+    assert "and 2 more that are not readable; the page names all" in output
+    assert "begun" not in output
+
+
+def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "result.json").write_text("{}")
+    ended = CliRunner().invoke(app, [str(tmp_path), "-o", str(tmp_path / "report.html")])
+    assert isinstance(ended.exception, InputError)
+    assert "got 'none'; train it again" in str(ended.exception)
+
+
 def test_watching_ends_with_a_page_that_does_not_reload(top, tmp_path, monkeypatch):
     page, seen = tmp_path / "report.html", []
 

@@ -29,7 +29,8 @@ def export(
 ) -> None:
     """Write the model of a finished run in another format, or upload it to the model hub."""
     if onnx == (hub is not None):
-        raise InputError("expected --onnx or --hub, got both or neither (the run's folder has safetensors)")
+        got = "both" if onnx else "neither"
+        raise InputError(f"expected one of --onnx and --hub, got {got} (the run's folder has safetensors)")
     if hub is not None:
         if calibrate or trust_remote_code:
             raise InputError("--calibrate and --trust-remote-code are for --onnx; leave them out")

@@ -32,9 +32,8 @@ from typing import Literal
 from uegr.methods.contract import Method, configured
 from uegr.methods.fgm import Attack
 from uegr.methods.objectives.selection import Scope, selectively
-from uegr.methods.objectives.submodels import Consistency, RegularizedAdversarial, check_rates
+from uegr.methods.objectives.submodels import Consistency, RegularizedAdversarial, adaptive_dropout
 from uegr.pieces.divergence import Reduction
-from uegr.pieces.dropout import AdaptiveDropout
 from uegr.pieces.perturbation import Norm
 from uegr.pieces.saliency import Keep, Score
 from uegr.pieces.selective import Refresh, Rescale
@@ -69,11 +68,8 @@ def uegr(
     """Bi-stage optimisation: adversarial sub-models that agree, and an update of the salient weights only."""
     if clean_dropout not in ("own", "adaptive"):
         raise ValueError(f"expected clean_dropout to be own or adaptive, got {clean_dropout!r}")
-    if spread is not None and not 0 <= spread <= 1:
-        raise ValueError(f"expected 0 <= spread <= 1, got {spread}")
     if isinstance(rates, float | int):
         rates = (float(rates),) * submodels
-    check_rates(rates, submodels)
     forward = RegularizedAdversarial(
         Attack(epsilon, epsilon_warmup, norm, epsilon_relative),
         submodels=submodels,
@@ -81,7 +77,7 @@ def uegr(
         weight=divergence_weight,
         reduction=reduction,
         pairs=pairs,
-        dropout=AdaptiveDropout(rates, spread),
+        dropout=adaptive_dropout(rates, spread, submodels),
         clean_dropout=clean_dropout,
         adversarial_reduction=adversarial_reduction,
         split=split,

@@ -27,8 +27,7 @@ from uegr.methods.contract import Method, configured
 from uegr.methods.fgm import Attack
 from uegr.methods.objectives.adversaries import Adversaries, Adversary, Target
 from uegr.methods.objectives.selection import Scope, selectively
-from uegr.methods.objectives.submodels import Consistency, check_rates
-from uegr.pieces.dropout import AdaptiveDropout
+from uegr.methods.objectives.submodels import Consistency, adaptive_dropout
 from uegr.pieces.perturbation import Norm
 from uegr.pieces.selective import Refresh, Rescale
 from uegr.pieces.sides import Side
@@ -64,9 +63,6 @@ def uegr_plus(
     split: int | None = None,
 ) -> Method:
     """UEGR with other adversaries, whose sub-models agree with the clean prediction."""
-    if spread is not None and not 0 <= spread <= 1:
-        raise ValueError(f"expected 0 <= spread <= 1, got {spread}")
-    check_rates(rates, submodels)
     forward = Adversaries(
         Attack(epsilon, epsilon_warmup, norm, epsilon_relative),
         submodels=submodels,
@@ -77,7 +73,7 @@ def uegr_plus(
         divergence=divergence,
         divergence_to=divergence_to,
         divergence_weight=divergence_weight,
-        dropout=AdaptiveDropout(rates, spread),
+        dropout=adaptive_dropout(rates, spread, submodels),
         every=every,
         split=split,
     )

@@ -84,8 +84,8 @@ def locate(name: str) -> Place:
 def several_heads(config: PreTrainedConfig, name: str) -> str:
     """Why an `mtdnn` cannot get a fresh head, and what to do."""
     return (
-        f"{name} is an mtdnn of the tasks {', '.join(task[0] for task in config.tasks)}, each with its own head; go on "
-        f"with --model mtdnn --set model.settings.encoder={name} and one or several data sets"
+        f"{name} is an mtdnn of the tasks {', '.join(task[0] for task in config.tasks)}, each with its own head; use "
+        f"--model mtdnn --set model.settings.encoder={name} and one or several data sets"
     )
 
 

@@ -1,7 +1,7 @@
 """What was counted since the last log entry, in a checkpoint: a resumed run logs what an undisturbed one does.
 
-transformers starts its sums anew at a resume, so the next mean would leave out the steps before the checkpoint. The
-steps that were skipped as not finite are counted here too: a resume must not forget them.
+transformers starts its sums from zero at a resume, so the next mean would leave out the steps before the checkpoint.
+The steps that were skipped as not finite are counted here too: a resume must not forget them.
 """
 
 from pathlib import Path

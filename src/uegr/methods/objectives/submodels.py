@@ -137,3 +137,11 @@ def check_rates(rates: Sequence[float] | None, submodels: int) -> None:
     for rate in rates or ():
         if not 0 <= rate < 1:
             raise ValueError(f"expected rates within [0, 1), got {rate}")
+
+
+def adaptive_dropout(rates: Sequence[float] | None, spread: float | None, submodels: int) -> AdaptiveDropout:
+    """Adaptive dropout of these sub-models, after a check of its settings."""
+    if spread is not None and not 0 <= spread <= 1:
+        raise ValueError(f"expected 0 <= spread <= 1, got {spread}")
+    check_rates(rates, submodels)
+    return AdaptiveDropout(None if rates is None else tuple(rates), spread)
