@@ -153,6 +153,13 @@ def test_the_values_of_r_ats_table_7_reach_their_cells() -> None:
     assert all("alpha" not in cell.config["method"] for cell in cells if cell.called["method"] == "uegr")
 
 
+def test_r_at_on_all_tasks_of_table_2_reads_epsilon_as_on_single_tasks() -> None:
+    cells = scaled(FOLDER / "uegr_table2.yaml", "full")[1]
+    found = [cell.config["method"] for cell in cells if cell.called["method"] == "rat"]
+    assert {(method["norm"], method["reduction"]) for method in found} == {("matrix", "sum")}
+    assert "all tasks" in {cell.called["dataset"] for cell in cells if cell.called["method"] == "rat"}
+
+
 @pytest.mark.slow
 @every
 def test_its_smallest_scale_runs(file: Path, tmp_path: Path) -> None:
