@@ -41,7 +41,7 @@ def measure_distance(model: nn.Module, objective: Any) -> None:
 def mix_weights(model: nn.Module, objective: Any) -> None:
     """Mixout's mixture, and the way of its gradient back to the weights."""
     mixture = objective.mixture
-    with mixed(model, mixture.anchors, mixture.p):
+    with mixed(model, mixture.anchors, mixture.p, mixture.unit):
         mixtures = [value for part in model.modules() for value in part._parameters.values() if value is not None]
         mixtures = [value for value in mixtures if not value.is_leaf]
     torch.autograd.backward(mixtures, [value.detach() for value in mixtures])
