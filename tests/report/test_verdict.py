@@ -56,10 +56,19 @@ def test_a_method_that_is_worse_is_called_so():
     assert found.sentence.endswith("Shown to be worse at something: uegr.")
 
 
-def test_a_single_seed_is_said():
+def test_a_single_seed_shows_nothing_about_a_method():
     found = verdict(groups_of(*runs(seeds=(0,))))
-    assert found.rows[0].words == "Own test: no difference shown (one seed); pwws: better (one seed)"
-    assert found.sentence.endswith("One seed each: another seed may give another result.")
+    assert {row.words for row in found.rows} == {"no difference shown"}
+    assert found.rows[0].gains[1].figure.low > 0  # over rows alone, which says nothing about the method
+    assert found.rows[0].gains[1].one_seed
+    assert "from 1 seed and" in found.sentence
+    assert found.sentence.endswith("It takes several seeds to show that.")
+
+
+def test_one_seed_beside_several_is_said():
+    found = verdict(groups_of(*runs(), *runs(dataset="yelp", seeds=(0,))))
+    assert found.rows[0].gains[1].words == "better on 1 of 2, no difference shown on 1 of 2"
+    assert found.sentence.endswith("Settings with one seed were not tested.")
 
 
 def test_gains_on_several_data_sets_are_averaged_and_counted():

@@ -1,8 +1,8 @@
 """One figure of one setting over its seeds: mean and spread, and whether it differs from the baseline's.
 
 Runs are paired by seed. A difference is marked where its p value, adjusted for the number of comparisons (Holm 1979),
-is below 0.05; p takes the spread over seeds and over test rows together (statistics/differences.py). With a single seed
-it knows the rows only: it then says that these two models differ, not that a method is better.
+is below 0.05; p takes the spread over seeds and over test rows together (statistics/differences.py). A single seed is
+not tested: its rows can show that two models differ, but not that a method is better.
 """
 
 import math
@@ -16,7 +16,6 @@ from uegr.report.figures import Entry, Quantity
 from uegr.statistics import Figure, deviation, difference, finite, holm, mean_over_seeds, paired_row_variance, unpacked
 
 LEVEL = 0.05
-Test = Literal["seeds", "rows", ""]
 Mark = Literal["better", "worse", ""]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -32,7 +31,6 @@ class Cell:
     against: str = ""  # the baseline's label
     p: float | None = None
     adjusted: float | None = None
-    test: Test = ""
     mark: Mark = ""
 
     @cached_property
@@ -76,8 +74,7 @@ def compared(cell: Cell, base: Cell, against: str = "") -> Cell:
         return cell
     ours, theirs = ([one.figures[seed] for seed in seeds] for one in (cell, base))
     found = difference(ours, theirs, rows=paired_rows(cell, base, seeds))
-    test: Test = "" if found.p is None else "seeds" if len(seeds) > 1 else "rows"
-    return replace(cell, difference=found.figure, against=against, p=found.p, test=test)
+    return replace(cell, difference=found.figure, against=against, p=found.p if len(seeds) > 1 else None)
 
 
 def paired_rows(cell: Cell, base: Cell, seeds: Sequence[int]) -> float | None:

@@ -76,7 +76,7 @@ def matches(own: Group, others: Sequence[Group]) -> list[Match]:
 
 def fresh(cell: Cell, other: Group, key: str) -> Cell:
     """A cell compared with another method's."""
-    plain = replace(cell, difference=None, against="", p=None, adjusted=None, test="", mark="")
+    plain = replace(cell, difference=None, against="", p=None, adjusted=None, mark="")
     return compared(plain, other.columns[key], other.label)
 
 

@@ -15,16 +15,13 @@ from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
-from uegr.report.tables import evidence, view
+from uegr.report.tables import tested, view
 from uegr.report.verdict import Verdict, verdict
 from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
 COSTS = ("passes", "forward + backward per step", "processor, s", "time, s")
-TESTS = {
-    "seeds": f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment.",
-    "rows": f"△ better, ▽ worse than {BASELINE}: one seed each, p < 0.05 over test rows, after Holm's adjustment.",
-}
+MARKS = f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment."
 
 
 def tidy_csv(groups: Sequence[Group]) -> str:
@@ -51,10 +48,8 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
     for block, some in by_block(groups).items():
         parts += [f"## {plain(heading(block))}", board(some)]
     if groups:
-        tests = " ".join(TESTS[test] for test in sorted(evidence(groups), reverse=True))
-        parts.append(
-            f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {tests}".strip()
-        )
+        marks = MARKS if tested(groups) else "One seed is not tested."
+        parts.append(f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {marks}")
     for compared in comparisons(collection.grids, groups):
         parts += [f"## Measured beside printed: {plain(compared.grid.title)}", plain(compared.verdict)]
         parts.append(printed_table(compared.rows))

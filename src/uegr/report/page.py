@@ -22,7 +22,7 @@ from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
 from uegr.report.reading import Collection, Run
-from uegr.report.tables import distinct, every_figure, evidence, glance, leaderboard, view
+from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
 from uegr.report.verdict import verdict
 from uegr.result import Result
 
@@ -67,7 +67,7 @@ def render(
         headlines=headlines(groups),
         board=leaderboard(groups),
         glance=glance(groups),
-        evidence=evidence(groups),
+        tested=tested(groups),
         printed=comparisons(collection.grids, groups),
         sections={section.key: section for section in sections},
         looks=looks,

@@ -10,7 +10,7 @@ from uegr.report.columns import Column, titles
 from uegr.report.cost import Cost, cost_of
 from uegr.report.groups import Group, by_block, heading, robustness
 
-MARKS = {("better", "seeds"): "▲", ("worse", "seeds"): "▼", ("better", "rows"): "△", ("worse", "rows"): "▽"}
+MARKS = {"better": "▲", "worse": "▼", "": ""}
 
 
 def shown(value: float | None, cell: Cell, sign: bool = False) -> str:
@@ -44,8 +44,7 @@ def view(cell: Cell | None) -> View:
     """A cell as texts; empty where there is none."""
     if cell is None:
         return View()
-    mark = MARKS.get((cell.mark, cell.test), "")
-    return View(shown(cell.mean, cell), spread(cell), mark, cell.mark, explained(cell), cell.mean)
+    return View(shown(cell.mean, cell), spread(cell), MARKS[cell.mark], cell.mark, explained(cell), cell.mean)
 
 
 def spread(cell: Cell) -> str:
@@ -212,6 +211,6 @@ def block_table(title: str, groups: Sequence[Group]) -> FigureTable:
     return FigureTable(title, groups, rows)
 
 
-def evidence(groups: Sequence[Group]) -> set[str]:
-    """Which tests were made: over seeds, over rows, or none."""
-    return {cell.test for group in groups for cell in group.columns.values() if cell.test}
+def tested(groups: Sequence[Group]) -> bool:
+    """Whether anything was compared over seeds."""
+    return any(cell.p is not None for group in groups for cell in group.columns.values())

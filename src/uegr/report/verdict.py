@@ -27,7 +27,7 @@ class Gain:
     worse: int
     of: int
     rows: int  # the fewest that a figure rests on
-    one_seed: bool  # somewhere only the rows were tested
+    one_seed: bool  # somewhere there is only one, and nothing was tested
 
     @property
     def text(self) -> str:
@@ -142,7 +142,7 @@ def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
         marks.count("worse"),
         len(compared),
         min(cell.rows for cell in compared),
-        any(cell.test == "rows" for cell in compared),
+        any(cell.difference is not None and cell.difference.n == 1 for cell in compared),
     )
 
 
@@ -161,7 +161,7 @@ def sentence(rows: Sequence[Ranked]) -> str:
         return nothing_better(rows)
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
     price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
-    seed = " One seed each: another seed may give another result." * any(gain.one_seed for gain in best.gains)
+    seed = " Settings with one seed were not tested." * any(gain.one_seed for gain in best.gains)
     return f"{best.name} against {best.against}: {gains}.{price}{seed}"
 
 
@@ -171,4 +171,5 @@ def nothing_better(rows: Sequence[Ranked]) -> str:
     basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} test rows"
     worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
-    return f"No method is shown to be better than {BASELINE}, from {basis}.{losses}"
+    single = " It takes several seeds to show that." * (seeds == 1)
+    return f"No method is shown to be better than {BASELINE}, from {basis}.{single}{losses}"
