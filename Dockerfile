@@ -1,9 +1,9 @@
-# docker build -t uegr . && docker run --rm -v "$PWD/runs:/work/runs" uegr
+# docker build -t uegr . && docker run --rm -v "$PWD/runs:/app/runs" uegr
 FROM python:3.11-slim
 
 RUN useradd --create-home --uid 1000 uegr
-WORKDIR /work
-RUN chown uegr:uegr /work
+WORKDIR /app
+RUN chown uegr:uegr /app
 
 # torch first, by its exact version, as in the Makefile
 COPY constraints.txt /tmp/build/

@@ -26,7 +26,7 @@ def test_a_local_file_comes_before_the_name(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_unknown_name_helps() -> None:
-    with pytest.raises(InputError, match="no file quik and no grid of this name; did you mean quick"):
+    with pytest.raises(InputError, match="file or the name of a grid, got quik; did you mean quick"):
         named.grid_file(Path("quik"))
 
 

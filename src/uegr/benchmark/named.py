@@ -34,4 +34,4 @@ def grid_file(given: Path) -> Path:
     known = grids()
     if given.as_posix() in known:
         return known[given.as_posix()]
-    raise InputError(f"there is no file {given} and no grid of this name; {did_you_mean(str(given), known)}")
+    raise InputError(f"expected the file or the name of a grid, got {given}; {did_you_mean(str(given), known)}")
