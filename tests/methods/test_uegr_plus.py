@@ -21,6 +21,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "worst synonyms": {"adversary": "words", "words": 0.5},
     "two adversaries": {"adversary": "both", "epsilon": 0.4},
     "two adversaries, three sub-models, one piece": {"adversary": "both", "submodels": 3, "split": 1, "words": 1.0},
+    "both in one": {"adversary": "joint", "epsilon": 0.4},
+    "both in one, one sub-model": {"adversary": "joint", "submodels": 1, "epsilon": 0.4},
     "token norm and rates": {"norm": "token", "rates": (0.2, 0.5), "adversary": "both"},
 }
 
@@ -57,7 +59,7 @@ def check_texts(seen: Tensor, expected: list[list[int]], batch: Batch, options: 
         row[: len(text)] = torch.tensor(text)
     assert int((worst != batch["input_ids"]).sum()) > 0
     ids = batch["input_ids"]
-    kinds = {"ball": [ids], "words": [worst], "both": [ids, worst]}[options["adversary"]]
+    kinds = {"ball": [ids], "words": [worst], "both": [ids, worst], "joint": [worst]}[options["adversary"]]
     wanted = torch.cat([kinds[k % len(kinds)] for k in range(options["submodels"])])
     assert sorted(seen.tolist()) == sorted(wanted.tolist())
 
@@ -76,9 +78,13 @@ def test_every_second_step_has_no_adversary() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"adversary": "typos"}, "expected adversary to be one of ball, words, both, got 'typos'"),
+    ({"adversary": "typos"}, "expected adversary to be one of ball, words, both, joint, got 'typos'"),
     ({"divergence_to": "label"}, "expected divergence_to to be one of clean, submodels, got 'label'"),
     ({"words": 0.0}, "expected 0 < words <= 1, got 0.0"),
+    (
+        {"adversary": "both", "submodels": 1},
+        "expected submodels >= 2 with adversary both, got 1; use adversary='joint'",
+    ),
     ({"every": 0}, "expected every >= 1 steps, got 0"),
     ({"limit": 0}, "expected limit >= 1 substitutes per word, got 0"),
     ({"side": "left"}, "expected side to be one of second, first, both, got 'left'"),

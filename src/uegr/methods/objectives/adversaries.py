@@ -2,9 +2,9 @@
 
     L = CE(x) + (a/K) sum_k CE_k(x_k) + (d/K) sum_k D(P(x), P_k(x_k)),   P(x) without gradient
 
-x_k is x + delta, a point of the ball around x (UEGR's eq. 2), or the text with its worst synonyms (pieces/words.py);
-both come from the gradient of the clean pass. With a depth, delta is added to what enters a layer, and the layers below
-it run once (pieces/depth.py).
+x_k is x + delta, a point of the ball around x (UEGR's eq. 2), or the text with its worst synonyms (pieces/words.py),
+or both in one; both come from the gradient of the clean pass. With a depth, delta is added to what enters a layer, and
+the layers below it run once (pieces/depth.py).
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from uegr.pieces.perturbation import unit, zero_start
 from uegr.pieces.radius import word_vectors
 from uegr.pieces.words import with_worst_words
 
-Adversary = Literal["ball", "words", "both"]
+Adversary = Literal["ball", "words", "both", "joint"]
 Target = Literal["clean", "submodels"]
 
 
@@ -80,14 +80,16 @@ class Adversaries(Substitution, RegularizedAdversarial):
             split=split,
         )
         check_choices(adversary, words, divergence_to, every)
+        if adversary == "both" and submodels < 2:
+            raise ValueError(f"expected submodels >= 2 with adversary both, got {submodels}; use adversary='joint'")
         check_place(depth, adversary, attack.norm)
         if not check_amount("adversarial_weight", adversarial_weight) + divergence_weight:
             raise ValueError("expected adversarial_weight or divergence_weight above 0, got 0 for both; use vanilla")
-        kinds = {"ball": ("ball",), "words": ("words",), "both": ("ball", "words")}[adversary]
+        kinds = ("ball", "words") if adversary == "both" else (adversary,)
         self.kinds = [kinds[k % len(kinds)] for k in range(submodels)]
         self.words, self.depth, self.every = words, depth, every
         self.adversarial_weight, self.to_clean = adversarial_weight, divergence_to == "clean"
-        self.needs_tokenizer = "words" in self.kinds
+        self.needs_tokenizer = adversary != "ball"
         self.keeps_weights = not depth  # layers that sharded training wraps cannot be left out
         self.count_passes(1 - depth)
 
@@ -140,7 +142,7 @@ class Adversaries(Substitution, RegularizedAdversarial):
             return [ids] * self.submodels, [move] * self.submodels
         worst = with_worst_words(model, batch, gradient, self.table_on(ids), self.words, self.side)
         texts = [ids if kind == "ball" else worst for kind in self.kinds]
-        return texts, [move if kind == "ball" else torch.zeros_like(move) for kind in self.kinds]
+        return texts, [torch.zeros_like(move) if kind == "words" else move for kind in self.kinds]
 
     def pulled(self, model: nn.Module, many: Batch, clean: Tensor, share: float) -> Terms:
         """The terms of the K passes; `clean` is the clean prediction, (rows, classes)."""
