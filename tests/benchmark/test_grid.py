@@ -139,6 +139,13 @@ def test_a_grid_varies_the_fold() -> None:
     assert len({cell.name for cell in cells}) == 3
 
 
+def test_the_attacks_of_a_cell_change_the_text_that_the_card_of_the_attacked_data_names() -> None:
+    attacks = ["pwws", {"attack": "pwws", "dataset": "mnli"}, {"attack": "genetic", "side": "second"}]
+    cells = cells_of(grid(methods=["ascc"], datasets=["qnli", "snli"], measure={"attacks": attacks}))
+    sides = [[attack["side"] for attack in cell.measure["attacks"]] for cell in cells]
+    assert sides == [["first", "second", "second"], ["second", "second", "second"]]
+
+
 def test_combinations_are_left_out() -> None:
     out = [{"model": "minilm", "method": "rat"}, {"dataset": "snippets", "method": "uegr"}]
     cells = cells_of(grid(methods=["vanilla", "rat", "uegr"], models=["minilm", "bilstm"], leave_out=out))

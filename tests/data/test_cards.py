@@ -69,6 +69,14 @@ def test_the_sets_of_mnli_have_the_kinds_that_roast_gives_them():
         assert {kinds.get(name) for name in names_of_kind.split()} == {kind}
 
 
+@pytest.mark.parametrize("name", names())
+def test_a_card_of_pairs_says_which_text_attacks_may_change(name):
+    """The claim, never the evidence: the hypothesis of an entailment; of QNLI, whose question comes first, that one."""
+    pair, changeable = card(name).columns.pair, card(name).changeable
+    assert changeable == (None if pair is None else "first" if "qnli" in name else "second")
+    assert pair != "hypothesis" or changeable == "second"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -76,6 +84,8 @@ def test_the_sets_of_mnli_have_the_kinds_that_roast_gives_them():
         (GOOD.replace("MIT", "[x"), "is not valid YAML"),
         (GOOD.replace("name: x", "name: y"), "the same word"),
         (GOOD + "partial: {tset: a}\n", "tset"),
+        (GOOD + "columns: {text: a, pair: b}\n", "expected changeable: first or second beside columns.pair"),
+        (GOOD + "changeable: second\n", "expected no changeable for single texts, got second"),
     ],
 )
 def test_a_mistake_in_a_card_is_one_line(text, message):

@@ -111,9 +111,11 @@ def test_mixout_replaces_whole_neurons_by_default(name: str) -> None:
     assert METHODS[name]().options["unit"] == "neuron"
 
 
-def test_the_default_side_is_the_second_text() -> None:
-    for name in ("ascc", "rift", "adv_ptwd", "adv_mixout"):
-        assert METHODS[name]().options["side"] == "second"
+def test_the_default_side_is_what_the_data_card_says_and_without_a_card_the_second_text() -> None:
+    for name in ("ascc", "rift", "adv_ptwd", "adv_mixout", "uegr_plus"):
+        method = METHODS[name]()
+        assert method.options["side"] is None
+        assert method.objective.side == "second"
 
 
 @pytest.mark.parametrize("name", ["ascc", "rift", "adv_ptwd", "adv_mixout"])

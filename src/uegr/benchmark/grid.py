@@ -60,7 +60,7 @@ class AttackSpec(Strict):
     examples: int = Field(200, ge=1)
     dataset: str | None = None
     surface: str = "default"
-    side: Literal["first", "second"] = "second"
+    side: Literal["first", "second"] | None = None  # None: as the data card says
     budget: int | None = Field(None, ge=1)
     seed: int = Field(0, ge=0)
     calibrate: bool = True  # attack probabilities after a temperature

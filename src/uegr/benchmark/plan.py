@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from uegr.benchmark.combinations import Combination, combinations, options_of, point_of, points, start_of
-from uegr.benchmark.grid import SECTIONS, Entry, Grid, Shared, measure_of
+from uegr.benchmark.grid import SECTIONS, Entry, Grid, Measure, Shared, measure_of
 from uegr.errors import InputError, did_you_mean
-from uegr.runs.prepare import check_names, resolved
+from uegr.runs.prepare import check_names, resolved, side_of
 from uegr.training.config import RunConfig, described
 from uegr.training.factories import factory
 
@@ -130,7 +130,7 @@ def seeded(grid: Grid, combination: Combination, varied: dict[str, Any], starts:
     if search and starts:
         raise InputError(f"{combination.title}: expected a start or a search, got both; search what it starts from")
     spelt = checked(settings, combination.title)
-    measure = measure_of(grid, dataset).model_dump(mode="json")
+    measure = with_sides(measure_of(grid, dataset), dataset.name).model_dump(mode="json")
     for seed in grid.seeds:
         start = starts.get(seed)
         config = begun(settings, start) | {"seed": seed}
@@ -148,6 +148,15 @@ def seeded(grid: Grid, combination: Combination, varied: dict[str, Any], starts:
             reported=tuple(reported(grid, combination, settings)),
             source=grid.source,
         )
+
+
+def with_sides(measure: Measure, dataset: str) -> Measure:
+    """What is measured, each attack with the text of a pair that it changes."""
+    attacks = [
+        attack.model_copy(update={"side": attack.side or side_of(attack.dataset or dataset)})
+        for attack in measure.attacks
+    ]
+    return measure.model_copy(update={"attacks": tuple(attacks)})
 
 
 def begun(settings: dict[str, Any], start: Start | None) -> dict[str, Any]:

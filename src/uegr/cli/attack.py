@@ -37,7 +37,9 @@ def attack(
     surface: Annotated[
         str, typer.Option(help="Words and substitutes: wordnet, counterfitted, counterfitted-content, cilin or a file.")
     ] = "default",
-    side: Annotated[Side, typer.Option(help="The text of a pair that may change.")] = Side.second,
+    side: Annotated[
+        Side | None, typer.Option(help="The text of a pair that may change; default: as the data card says.")
+    ] = None,
     budget: Annotated[
         int | None, typer.Option(help="At most this many model queries per example; default: no limit.")
     ] = None,
@@ -83,7 +85,7 @@ def attack(
         dataset=dataset,
         task=task,
         surface=surface,
-        side=side.value,
+        side=side.value if side else None,
         budget=budget,
         seed=seed,
         calibrate=calibrate,

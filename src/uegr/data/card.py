@@ -19,6 +19,9 @@ Kind = Literal[
 ]
 
 
+Text = Literal["first", "second"]  # of a pair
+
+
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -85,6 +88,7 @@ class Card(Strict):
     language: str
     where: Where = Where()
     columns: Columns = Columns()
+    changeable: Text | None = None  # the text of a pair that may change without changing the label
     labels: tuple[str, ...] | Literal["regression"]
     threshold: float | None = None  # the label is the sign of a number at least this far from 0
     drop: tuple[int, ...] = ()  # labels whose rows are left out
@@ -102,6 +106,10 @@ class Card(Strict):
         unknown = set(self.partial) - set(self.splits)
         if unknown:
             raise ValueError(f"expected splits of the card in partial, got {sorted(unknown)}")
+        if self.columns.pair and self.changeable is None:
+            raise ValueError("expected changeable: first or second beside columns.pair, got none")
+        if self.changeable and not self.columns.pair:
+            raise ValueError(f"expected no changeable for single texts, got {self.changeable}")
         return self
 
     @property
@@ -152,6 +160,15 @@ def card(name: str) -> Card:
     if name not in names():
         raise InputError(f"there is no data set {name!r}; {did_you_mean(name, names())}")
     return read(f"{name}.yaml", (files("uegr.data") / "cards" / f"{name}.yaml").read_text("utf-8"))
+
+
+def changeable(card: Card | None) -> Text:
+    """The text of a pair that attacks, and trainings against them, may change; without a card the second.
+
+    >>> changeable(card("snli")), changeable(card("qnli")), changeable(None)
+    ('second', 'first', 'second')
+    """
+    return (card and card.changeable) or "second"
 
 
 def evaluation_sets(task: str) -> list[tuple[Card, Evaluation]]:

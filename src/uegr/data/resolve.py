@@ -39,9 +39,16 @@ def resolve(source: Place | Mapping[str, Place], reading: Reading, paper_split: 
         return Found(path.name.split(".")[0], {"train": file_source(path, reading)})
     if path.is_dir() and (files := split_files(path)):
         return Found(path.resolve().name, read_all(files, reading))
-    if str(source) in names():
-        return from_card(read_card(str(source)), paper_split)
+    if (card := card_of(source)) is not None:
+        return from_card(card, paper_split)
     return from_name(str(source), reading)
+
+
+def card_of(source: Place) -> Card | None:
+    """The card that a name means; a file or a folder of that name comes first."""
+    path = Path(source)
+    local = path.is_file() or (path.is_dir() and split_files(path))
+    return read_card(str(source)) if str(source) in names() and not local else None
 
 
 def existing(path: Place) -> Path:

@@ -60,7 +60,7 @@ def adv_mixout(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
-    side: Side = "second",
+    side: Side | None = None,
 ) -> Method:
     """ASCC through a mixture with the pretrained weights (Adv-Mixout)."""
     hull = {"beta": beta, "steps": steps, "step_size": step_size, "sparsity": sparsity}

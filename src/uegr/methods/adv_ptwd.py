@@ -88,7 +88,7 @@ def adv_ptwd(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
-    side: Side = "second",
+    side: Side | None = None,
 ) -> Method:
     """ASCC that stays near the pretrained weights (Adv-PTWD)."""
     return Method(AnchoredHull(**locals()))

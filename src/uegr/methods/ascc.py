@@ -11,9 +11,9 @@ by `steps` steps of Adam. beta 10 (IMDB; 5 on SNLI); beta = 0 is vanilla. From t
 dropout off; sparsity 15/(300·128); the gradient of KL flows through both predictions and into the substitutes' vectors.
 Deviations: v starts at 0 (released: nearly 0, at random); the word vectors are combined, not what positions and
 normalisation make of them; pieces of longer words are left alone. Substitutes come from the surface that attacks use
-(`substitutes`, at most `limit` per word). Of a pair only the `side` that the attacks change is moved, as released:
-the second text, such as the hypothesis; all of a single text. S + 3 forward and S + 2 backward passes, S of each for v
-alone.
+(`substitutes`, at most `limit` per word). Of a pair only the `side` that the attacks change is moved, as released
+(the hypothesis); all of a single text. None is the text that the data card names as changeable, for the attacks of a
+run too; the second without a card. S + 3 forward and S + 2 backward passes, S of each for v alone.
 """
 
 from uegr.methods.contract import Method, configured
@@ -30,7 +30,7 @@ def ascc(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
-    side: Side = "second",
+    side: Side | None = None,
 ) -> Method:
     """Predictions that no mixture of synonyms moves (ASCC)."""
     return Method(ConvexHull(**locals()))

@@ -37,7 +37,7 @@ def rift(
     sparsity: float = 15 / (300 * 128),
     substitutes: str = "default",
     limit: int = 8,
-    side: Side = "second",
+    side: Side | None = None,
 ) -> Method:
     """ASCC that keeps the pretrained model's information (RIFT)."""
     hull = {name: value for name, value in locals().items() if name not in ("temperature", "projection")}

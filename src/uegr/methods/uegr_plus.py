@@ -47,7 +47,7 @@ def uegr_plus(
     words: float = 0.25,
     substitutes: str = "default",
     limit: int = 8,
-    side: Side = "second",
+    side: Side | None = None,
     depth: float = 0.0,
     rates: tuple[float, ...] | None = None,
     spread: float | None = None,

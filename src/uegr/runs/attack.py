@@ -3,12 +3,13 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
 from uegr.attacks.journal import discard, outcomes_so_far
+from uegr.data.card import changeable
 from uegr.errors import InputError
 from uegr.models.texts import labels_of, texts_of
 from uegr.result import Attack, Result
@@ -17,7 +18,7 @@ from uegr.runs.calibrate import honest_temperature
 from uegr.runs.finished import FinishedTask, held_out_rows, open_run
 from uegr.statistics import packed, proportion
 
-USUAL = {"seed": 0, "surface": "default", "side": "second", "budget": None, "calibrate": True}
+USUAL = {"seed": 0, "surface": "default", "budget": None, "calibrate": True}
 
 
 def attack_run(
@@ -28,7 +29,7 @@ def attack_run(
     dataset: str | None = None,
     task: str | None = None,
     surface: str = "default",
-    side: str = "second",
+    side: Literal["first", "second"] | None = None,
     budget: int | None = None,
     seed: int = 0,
     calibrate: bool = True,
@@ -45,7 +46,8 @@ def attack_run(
 
     Other settings, another seed or more examples have a journal and figures of their own; `alone` drops the others of
     the same attack and data. The attack reads probabilities after a temperature, unless `calibrate` is False.
-    `settings` are the attack's own; `reading` as in `uegr.data.load`.
+    Of a pair `side` changes; default: as the card of the data says. `settings` are the attack's own; `reading` as in
+    `uegr.data.load`.
     """
     if resume and overwrite:
         raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
@@ -55,7 +57,10 @@ def attack_run(
     rows = held_out_rows(data)
     rows = rows if examples >= len(rows) else data_room.subsample(rows, size=examples, seed=0)
     heat = honest_temperature(chosen, set(texts_of(rows))) if calibrate else None
-    given = {"seed": seed, "surface": surface, "side": side, "budget": budget, "calibrate": calibrate}
+    usual = changeable(data.card)
+    side = side or usual
+    given = {"seed": seed, "surface": surface, "budget": budget, "calibrate": calibrate}
+    given |= {} if side == usual else {"side": side}
     parts = differing(given | (settings or {}))
     journal = place / "attacks" / journal_name(attack, data.name, len(rows), parts)
     journal.parent.mkdir(exist_ok=True)
@@ -66,7 +71,7 @@ def attack_run(
         [Example(text, int(label)) for text, label in zip(texts_of(rows), labels_of(rows), strict=True)],
         attack,
         surface=surface,
-        side=side,  # type: ignore[arg-type]
+        side=side,
         budget=budget,
         seed=seed,
         output=journal,
@@ -84,7 +89,7 @@ def attack_run(
 def differing(given: dict[str, Any]) -> list[str]:
     """Settings that are not the usual ones, in words.
 
-    >>> differing({"seed": 1, "side": "second", "variant": "greedy"})
+    >>> differing({"seed": 1, "surface": "default", "variant": "greedy"})
     ['seed 1', 'variant greedy']
     """
     return [f"{name} {value}" for name, value in given.items() if name not in USUAL or value != USUAL[name]]

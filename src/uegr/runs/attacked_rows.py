@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -95,7 +95,7 @@ class Plan:
     surface: Surface | str = "default"
     examples: int | None = None
     start: int = 1
-    side: str = "second"
+    side: Literal["first", "second"] = "second"
     budget: int | None = None
     max_length: int | None = None
     seed: int = 0
@@ -121,7 +121,7 @@ class Plan:
             self.examples_of(rows),
             self.attack,
             surface=self.surface,
-            side=self.side,  # type: ignore[arg-type]
+            side=self.side,
             budget=self.budget,
             seed=int(np.random.SeedSequence([self.seed, epoch, int(rows[0])]).generate_state(1)[0]),
             progress=False,

@@ -49,6 +49,7 @@ def augmented(prepared: Prepared, place: Path, bar: Any) -> tuple[list[Augment],
 def plan_of(config: RunConfig, rows: Any, tokenizer: Any) -> Plan:
     """What is attacked, and how."""
     options = config.augment
+    assert options.side is not None  # a full configuration has it from the data card
     return Plan(
         rows,
         tokenizer,

@@ -7,10 +7,12 @@ several. Which of the two it is, is asked here and nowhere else (`heads_of`); af
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from uegr import data as data_room
 from uegr.data import Data
+from uegr.data.card import changeable
+from uegr.data.resolve import card_of
 from uegr.data.sanity import check_labels, warn_of_imbalance
 from uegr.errors import InputError, did_you_mean
 from uegr.evaluation.metrics import task_metrics
@@ -20,6 +22,7 @@ from uegr.models.texts import length_limit
 from uegr.models.tokens import tokenized
 from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
+from uegr.training.factories import is_own
 
 EPOCHS = 3
 RARE = (  # left out where they are not used
@@ -44,13 +47,33 @@ class Prepared:
 
 
 def full(config: RunConfig) -> RunConfig:
-    """The configuration with the learning rate and the epochs that it leaves to the model, and all method options."""
+    """The configuration with all method options, and with what it leaves to the model and to the data card."""
     card, given = model_cards().get(config.model.name), config.training
     usual = SCRATCH_RATE if card is not None and card.scratch else PRETRAINED_RATE
     rate = given.learning_rate or (LORA_RATE if config.model.lora else usual)
     epochs = given.epochs or (card.epochs if card is not None else None) or EPOCHS
     training = given.model_copy(update={"learning_rate": rate, "epochs": float(epochs)})
-    return config.model_copy(update={"training": training, "method": config.method_options()})
+    return sided(config.model_copy(update={"training": training, "method": config.method_options()}))
+
+
+def sided(config: RunConfig) -> RunConfig:
+    """The configuration with the text of a pair that may change, where it leaves that to the data card."""
+    side, method = side_of(config.dataset.name), config.method
+    if not is_own(method["name"]) and "side" in method and method["side"] is None:
+        config = config.model_copy(update={"method": method | {"side": side}})
+    if config.augment.name and config.augment.side is None:
+        config = config.model_copy(update={"augment": config.augment.model_copy(update={"side": side})})
+    return config
+
+
+def side_of(dataset: str) -> Literal["first", "second", "both"]:
+    """The text of a pair that may change, by the data card; both, if the cards of several data sets disagree.
+
+    >>> side_of("snli"), side_of("qnli"), side_of("qnli,mnli")
+    ('second', 'first', 'both')
+    """
+    one, *others = {changeable(card_of(name)) for name in parts_of("data set", dataset)}
+    return "both" if others else one
 
 
 def resolved(config: RunConfig) -> dict[str, Any]:

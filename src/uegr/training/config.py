@@ -116,7 +116,7 @@ class AugmentConfig(Strict):
     examples: int | None = Field(None, ge=1)  # rows attacked before an epoch; None: a fifth of them, at most 1,000
     start: int = Field(1, ge=0)  # clean epochs before the first attack
     surface: str = "default"  # words and their substitutes, as in `uegr attack --surface`
-    side: Literal["first", "second"] = "second"  # the text of a pair that may change
+    side: Literal["first", "second"] | None = None  # the text of a pair that may change; None: as the data card says
     budget: int | None = Field(None, ge=1)  # at most this many model queries per row; None: no limit
     settings: dict[str, Any] = {}  # the attack's own
 

@@ -20,7 +20,15 @@ class ConvexHull(Substitution):
     """A clean pass and one at the worst point of the substitutes' hull."""
 
     def __init__(
-        self, *, beta: float, steps: int, step_size: float, sparsity: float, substitutes: str, limit: int, side: str
+        self,
+        *,
+        beta: float,
+        steps: int,
+        step_size: float,
+        sparsity: float,
+        substitutes: str,
+        limit: int,
+        side: str | None,
     ) -> None:
         self.configure_words(substitutes, limit, side)
         self.beta, self.steps = check_amount("beta", beta), check_steps(steps)

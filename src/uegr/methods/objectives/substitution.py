@@ -15,11 +15,11 @@ class Substitution(Objective):
     side: Side
     table: Substitutes | None = None
 
-    def configure_words(self, substitutes: str, limit: int, side: str) -> None:
-        """Keep the options, checked."""
+    def configure_words(self, substitutes: str, limit: int, side: str | None) -> None:
+        """Keep the options, checked; a run has taken `side` from its data card, and without one it is the second."""
         if limit < 1:
             raise ValueError(f"expected limit >= 1 substitutes per word, got {limit}")
-        self.substitutes, self.limit, self.side = substitutes, limit, check_side(side)
+        self.substitutes, self.limit, self.side = substitutes, limit, check_side("second" if side is None else side)
 
     def use_table(
         self,
