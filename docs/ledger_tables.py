@@ -4,7 +4,7 @@
 <!-- end of ledger -->
 
 `headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each of
-the others; `cells STUDY` tells how many cells have finished.
+the others; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers.
 """
 
 import re
@@ -13,17 +13,22 @@ from pathlib import Path
 from uegr.benchmark.plan import cells_of
 from uegr.benchmark.reading import read_grid
 from uegr.benchmark.run import done_before
+from uegr.ledger.package import studies
+from uegr.models.card import from_scratch
 from uegr.report import contest
 from uegr.report.export import headline_parts, table
 from uegr.report.groups import Group, grouped
 from uegr.report.headline import headlines
 from uegr.report.reading import collect
+from uegr.report.recommendation import Question, Recommendation, basis, read_studies, recommendation
 
 ROOT = Path(__file__).parents[1]
 LEDGER, STUDIES = ROOT / "results", ROOT / "benchmarks" / "studies"
 PAGES = ("study.md", "results.md")
 MARKED = re.compile(r"(<!-- ledger: (\w+) ([\w-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- end of ledger -->)", re.DOTALL)
 NOTHING = "No cell has finished yet."
+ASKED = (("minilm-l3", 1000), ("minilm", 10_000), ("textcnn", 3000))  # models and rows of the table of decisions
+LIMITS = (2.0, None)
 
 
 def filled(text: str, ledger: Path = LEDGER) -> str:
@@ -31,9 +36,8 @@ def filled(text: str, ledger: Path = LEDGER) -> str:
 
     def built(found: re.Match[str]) -> str:
         start, kind, study, method, _, end = found.groups()
-        made = {"headlines": headline_tables, "cells": cell_count, "contest": contest_table}[kind](
-            ledger / study, method
-        )
+        makers = {"headlines": headline_tables, "cells": cell_count, "contest": contest_table, "decisions": decisions}
+        made = makers[kind](ledger / study, method)
         return f"{start}\n{made}\n\n{end}"
 
     return MARKED.sub(built, text)
@@ -63,6 +67,27 @@ def cell_count(study: Path, _: str) -> str:
     cells = cells_of(read_grid(STUDIES / f"{name}.yaml", scale))
     done = done_before(study, cells) if study.is_dir() else {}
     return f"{len(done)} of {len(cells)} cells have finished."
+
+
+def decisions(study: Path, _: str) -> str:
+    """What is recommended for some models, numbers of rows and limits of cost, from all studies."""
+    groups = read_studies(studies(study.parent))
+    lines = []
+    for model, rows in ASKED:
+        for limit in LIMITS:
+            found = recommendation(groups, Question(model, rows, limit), from_scratch)
+            kind = "from scratch" if from_scratch(model) else "pretrained"
+            lines.append((f"{kind} ({model})", f"{rows:,}", f"{limit:g} ×" if limit else "any", *decision(found)))
+    return table(("model", "rows", "cost at most", "use", "robust gain", "clean gain", "cost", "evidence"), lines)
+
+
+def decision(found: Recommendation) -> tuple[str, ...]:
+    """The method with its gains, or that no gain is shown."""
+    if found.chosen is None:
+        why = "no gain shown" if found.candidates else "no evidence yet"
+        return f"vanilla: {why}", "–", "–", "1.0 ×", basis(found)
+    row = found.chosen.ranked
+    return row.name, found.chosen.robust.text, found.chosen.clean.text, row.cost_text, basis(found)
 
 
 def pages(folder: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ import ledger_tables
 import pytest
 
 from tests.report.test_headline import some
+from tests.report.test_recommendation import EASY, fill
 from uegr.ledger.entries import entry, read, write
 
 PAGE = "before\n\n<!-- ledger: headlines encoder-laptop -->\nold\n<!-- end of ledger -->\n\nafter 12.3\n"
@@ -38,6 +39,17 @@ def test_without_cells_it_says_so(tmp_path: Path) -> None:
     assert "No cell has finished yet." in ledger_tables.filled(PAGE, tmp_path)
     counted = ledger_tables.filled("<!-- ledger: cells encoder-laptop -->\n<!-- end of ledger -->", tmp_path)
     assert "0 of 210 cells have finished." in counted
+
+
+def test_the_decisions_are_those_of_the_command(tmp_path: Path) -> None:
+    page = "<!-- ledger: decisions all -->\n<!-- end of ledger -->"
+    empty = ledger_tables.filled(page, tmp_path)
+    assert empty.count("| vanilla: no evidence yet | – | – | 1.0 × | nothing |") == 6
+    lines = ledger_tables.filled(page, fill(tmp_path, EASY, model="minilm-l3")).splitlines()
+    limited, any_cost, *_ = [line for line in lines if line.startswith("| pretrained (minilm-l3) | 1,000 |")]
+    assert "| 2 × | fgm | +" in limited
+    assert "| any | uegr | +" in any_cost
+    assert any_cost.endswith("| 3.2 × | main: imdb with minilm-l3, 1,000 rows, 3 seeds |")
 
 
 def test_a_marker_that_is_misspelt_is_an_error(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "cli/export": ("export",),
     "cli/predict": ("predict",),
     "cli/program": ("",),
+    "cli/recommend": ("recommend",),
     "cli/train": ("train",),
 }
 NOT_SHOWN_BY = {("data/local", "--label-column", "predict"): "predict reads no labels"}

@@ -28,6 +28,7 @@ from uegr.cli.interruption import RESUME, advice, can_resume
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
 from uegr.cli.predict import predict
+from uegr.cli.recommend import recommend
 from uegr.cli.report import report
 from uegr.cli.train import train
 from uegr.cli.usage import in_one_line
@@ -89,7 +90,7 @@ def uegr(
 
 for one in (init, train, evaluate, attack, predict, export, interpolate):
     app.command(rich_help_panel=ONE)(one)
-for several in (benchmark, report, compare, demo):
+for several in (benchmark, report, compare, recommend, demo):
     app.command(rich_help_panel=MANY)(several)
 app.command("list", rich_help_panel=AROUND)(list_)
 app.command(rich_help_panel=AROUND)(doctor)

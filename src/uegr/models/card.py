@@ -92,6 +92,15 @@ def card(name: str) -> Card:
     return cards()[name]
 
 
+def from_scratch(name: str) -> bool:
+    """Whether nothing of a model is pretrained; folders and hub names count as pretrained.
+
+    >>> from_scratch("textcnn"), from_scratch("owner/name")
+    (True, False)
+    """
+    return name in cards() and cards()[name].scratch
+
+
 def base_of(name: str, settings: Mapping[str, Any]) -> str:
     """The pretrained model that training starts from: the model itself, or the encoder of one that is built on one.
 

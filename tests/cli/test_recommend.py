@@ -1,0 +1,100 @@
+"""`uegr recommend`: what reaches the terminal (tests/report/test_recommendation.py has the choice)."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+
+from tests.report.test_recommendation import EASY, cell, fill
+from uegr.cli import app
+from uegr.ledger import package
+from uegr.ledger.entries import entry, write
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ledger")
+    fill(folder, {"vanilla": EASY["vanilla"]}, epochs=2.0)
+    return fill(folder, {"fgm": EASY["fgm"], "uegr": EASY["uegr"]}, epochs=2.0, epsilon=0.3)
+
+
+def test_the_answer_has_a_command_that_parses_and_the_evidence(uegr: Command, ledger: Path) -> None:
+    code, out, error = uegr("recommend", "--rows", 1000, "--model", "minilm", "--ledger", ledger)
+    assert code == 0, error
+    lines = out.splitlines()
+    assert lines[0].startswith("Use uegr: the highest robust score")
+    assert lines[1].split() == shlex.split(
+        "uegr train --method uegr --model minilm --dataset DATA --set method.epsilon=0.3 --epochs 2 --batch-size 16"
+    )
+    program = typer.main.get_command(app)
+    train = program.commands["train"]  # type: ignore[attr-defined]
+    train.make_context("train", lines[1].split()[2:], resilient_parsing=True)
+    assert "Evidence: main: imdb with minilm, 1,000 rows, 3 seeds." in lines
+    assert "uegr against vanilla: robust: better; clean: no difference shown." in lines
+
+
+def test_the_limit_and_the_reasons_are_told(uegr: Command, ledger: Path) -> None:
+    code, out, _ = uegr("recommend", "--rows", 90_000, "--max-cost", 2, "--ledger", ledger)
+    assert code == 0
+    assert out.startswith("Use fgm: the highest robust score within 2 times the passes of vanilla")
+    assert "Not recommended (costs 3.2 ×): uegr." in out
+    assert "No study has about 90,000 rows" in out
+
+
+def test_json_has_the_choice_the_evidence_and_the_rivals(uegr: Command, ledger: Path) -> None:
+    code, out, _ = uegr("recommend", "--rows", 1000, "--ledger", ledger, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["method"], found["shown"]) == ("uegr", True)
+    assert found["settings"]["method.epsilon"] == 0.3
+    best, other = found["evidence"]["methods"]
+    assert (best["method"], best["not_recommended"], best["doubts"]) == ("uegr", [], [])
+    assert best["robust"]["low"] > other["robust"]["value"]
+    assert found["rivals"][0]["method"] == "fgm"
+
+
+def test_without_evidence_it_says_so(uegr: Command, tmp_path: Path) -> None:
+    code, out, _ = uegr("recommend", "--rows", 1000, "--ledger", tmp_path)
+    assert code == 0
+    assert out.splitlines() == [
+        "No evidence yet for such a model. Use vanilla: it costs least, and no method is shown to be better.",
+        "  uegr train --method vanilla --model minilm --dataset DATA",
+        "Evidence: nothing.",
+    ]
+
+
+def test_the_packages_own_ledger_is_found_in_a_clone_and_in_a_wheel(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert package.FOLDERS[1] == Path(__file__).parents[2] / "results"
+    monkeypatch.setattr(package, "FOLDERS", (tmp_path / "gone", ledger))
+    assert package.studies() == [ledger / "main"]
+    monkeypatch.setattr(package, "FOLDERS", (tmp_path / "gone",))
+    assert package.studies() == []
+
+
+def test_a_ledger_that_is_not_there_is_one_line(uegr: Command, tmp_path: Path) -> None:
+    code, _, error = uegr("recommend", "--rows", 1000, "--ledger", tmp_path / "gone")
+    assert code == 2
+    assert "no such folder" in error
+    assert "--ledger" in error
+
+
+def test_settings_without_a_flag_are_set_and_words_are_quoted(uegr: Command, tmp_path: Path) -> None:
+    fill(tmp_path, {"vanilla": EASY["vanilla"]})
+    for seed in range(3):
+        made = cell("fgm", seed, 0.9, 0.5, "imdb", train_size=1000)
+        trained = {"training": made.config.training | {"averaging": "tail", "group_by_length": False}}
+        made = made.model_copy(update={"config": made.config.model_copy(update=trained)})
+        write(tmp_path / "main", entry("main", f"fgm-{seed}", made))
+    code, out, _ = uegr("recommend", "--rows", 1000, "--model", "my model", "--ledger", tmp_path, "--json")
+    assert code == 0
+    assert json.loads(out)["command"] == (
+        "uegr train --method fgm --model 'my model' --dataset DATA --epochs 3 --batch-size 16 "
+        "--set training.averaging=tail --set training.group_by_length=false"
+    )
