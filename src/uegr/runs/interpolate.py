@@ -66,7 +66,8 @@ def reopened(run: FinishedRun) -> Prepared:
     config = located(run.config.model_copy(update={"model": trusting}), run.folder)
     heads = heads_of(config)
     sets, names = load_sets(config, heads.names(config), development=False)
-    return Prepared(config, sets, names, run.loaded, {}, heads, length_limit(run.tokenizer, config.training.max_length))
+    cut = length_limit(run.tokenizer, config.training.max_length)
+    return Prepared(config, sets, names, run.loaded, {}, heads, cut, lambda: manifest.read(run.folder).origin.weights)
 
 
 @torch.no_grad()

@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from uegr.files import flush_folder, write_text
 
 NAME = "manifest.json"
 EXPORT = ".onnx"
+MOST_THREADS = 8  # that hash weights
 # written again later, or removed when the run is done
 CHANGING = {NAME, "result.json", "README.md", "metrics.jsonl", "failure.json", "answers.safetensors", "answers.part"}
 
@@ -64,12 +66,12 @@ class Manifest(Part):
         return files
 
 
-def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], model: Any, versions: dict[str, str]) -> Origin:
-    """What a run is trained from; `rows` are the tokenised rows by task."""
+def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], weights: str, versions: dict[str, str]) -> Origin:
+    """What a run is trained from; `rows` are the tokenised rows by task, `weights` the hash of the model's."""
     return Origin(
         config=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
         rows={task: [part._fingerprint for part in parts] for task, parts in rows.items()},
-        weights=weights_digest(model),
+        weights=weights,
         versions=versions,
         threads=torch.get_num_threads(),
         processes=int(os.environ.get("WORLD_SIZE", 1)),
@@ -77,12 +79,25 @@ def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], model: Any, ver
     )
 
 
-def weights_digest(model: Any) -> str:
-    """The hash of all weights of a model, by name."""
-    found = hashlib.sha256()
-    for name, weight in sorted(model.state_dict().items()):
-        found.update(name.encode())
-        found.update(weight.detach().cpu().contiguous().view(torch.uint8).numpy())
+def hashing(model: Any) -> Callable[[], str]:
+    """Start to hash all weights of a model in threads; the function that is returned waits for the hash.
+
+    The weights must not change before. Hashing lets other Python threads work: a training hashes while it tokenises.
+
+    >>> one, other = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+    >>> hashing(one)() == hashing(one)(), hashing(one)() == hashing(other)()
+    (True, False)
+    """
+    pool = ThreadPoolExecutor(min(MOST_THREADS, torch.get_num_threads()))
+    parts = [pool.submit(weight_digest, name, weight) for name, weight in sorted(model.state_dict().items())]
+    pool.shutdown(wait=False)
+    return lambda: hashlib.sha256("".join(part.result() for part in parts).encode()).hexdigest()
+
+
+def weight_digest(name: str, weight: torch.Tensor) -> str:
+    """The hash of one weight and its name; a single number has no dimension to view as bytes."""
+    found = hashlib.sha256(name.encode())
+    found.update(weight.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
 
 

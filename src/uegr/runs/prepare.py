@@ -4,7 +4,7 @@ A run has tasks, a mapping from names to data sets. Most models have one head an
 several. Which of the two it is, is asked here and nowhere else (`heads_of`); after that a run is its tasks.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from uegr.models import Loaded
 from uegr.models import cards as model_cards
 from uegr.models.texts import length_limit
 from uegr.models.tokens import tokenized
+from uegr.runs import manifest
 from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 from uegr.training.factories import is_own
@@ -44,6 +45,7 @@ class Prepared:
     rows: Rows
     heads: Heads
     max_length: int | None  # tokens, after which a text is cut
+    weights_hash: Callable[[], str]  # of the weights that training starts from; waits for the threads that make it
 
 
 def full(config: RunConfig) -> RunConfig:
@@ -103,10 +105,12 @@ def prepare(config: RunConfig, *, development: bool = False) -> Prepared:
     heads.check(config)
     sets, names = load_sets(config, heads.names(config), development)
     loaded = heads.load(full(config), sets)
+    weights_hash = manifest.hashing(loaded.model)
     length = config.training.max_length
     rows = {task: tokenised(data, loaded, length) for task, data in sets.items()}
     check_method(config, loaded)
-    return Prepared(full(config), sets, names, loaded, rows, heads, length_limit(loaded.tokenizer, length))
+    cut = length_limit(loaded.tokenizer, length)
+    return Prepared(full(config), sets, names, loaded, rows, heads, cut, weights_hash)
 
 
 def load_sets(config: RunConfig, names: list[str], development: bool) -> tuple[Sets, dict[str, str]]:

@@ -51,7 +51,7 @@ def train(
             folder.check(place, settings, resume)  # again: another process may have started here in the meantime
             folder.write_config(place, settings)
         prepared = teachers.taught(prepared, taught, place, quiet)
-        started_from = manifest.origin(settings, prepared.rows, prepared.loaded.model, outcome.versions())
+        started_from = manifest.origin(settings, prepared.rows, prepared.weights_hash(), outcome.versions())
         trainer, bar = make_trainer(prepared, place, started_from, quiet, computes_on)
         with trainer.args.main_process_first(desc="checkpoint"):  # the first process sets damaged ones aside
             checkpoint = checkpoints.newest(place, started_from, keeps_best(config))
