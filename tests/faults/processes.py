@@ -39,6 +39,7 @@ class Running:
 
     def __init__(self, words: Sequence[object], log: Path, before: Callable[[], object] = nothing) -> None:
         self.words, self.log = tuple(map(str, words)), log
+        log.touch()  # a process may be killed before it opens its log
         self.number = forked(lambda: become(self.words, log, before))
 
     def is_over(self) -> bool:

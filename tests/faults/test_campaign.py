@@ -2,15 +2,25 @@
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.faults import processes
 from tests.faults.campaign import Campaign, kills
 from tests.faults.world import build
 
 KILLS = int(os.environ.get("UEGR_KILLS", "100"))
+
+
+def test_a_process_that_is_killed_before_it_opens_its_log_has_printed_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "redirect", lambda log: os.kill(os.getpid(), signal.SIGKILL))
+    ended = processes.Running(["list", "methods"], tmp_path / "1.log").ended()
+    assert (ended.code, ended.output) == (-signal.SIGKILL, "")
 
 
 @pytest.mark.slow
