@@ -3,15 +3,17 @@
     python benchmarks/perf/guards.py              minilm on snippets
     python benchmarks/perf/guards.py --rounds 40  more steps
 
-In one process, alternating. `step`: a step of vanilla with the check that loss and gradient are finite, and the same
-step without it; medians, and the median of the ratios. `start`: the hash of the weights that training starts from,
-beside preparing the run (reading rows, tokenising, loading the model), with everything cached. `checkpoint`: writing a
-checkpoint as transformers does, and then flushing and hashing it for the manifest. Prints one JSON object, in seconds.
-`manifest.py` beside this file has the same hashes for a file of 1 GB.
+Always alternating; medians, and the median of the ratios. `step`: a step of vanilla with the check that loss and
+gradient are finite, and without it. `start`: `uegr train` in a fresh interpreter until its first step, with everything
+cached, and without the hash of the weights that it starts from and the check of the cache; `start_1_gb` the same with a
+model of 1 GB in a folder. `checkpoint`: writing a checkpoint as transformers does, and then flushing and hashing it for
+the manifest. Prints one JSON object, in seconds. `--record FILE` adds it to the figures of the docs; `manifest.py`
+beside this file has the hashes alone.
 """
 
 import argparse
 import json
+import shutil
 import statistics
 import tempfile
 import time
@@ -20,12 +22,23 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from second_start import TRAINING
+from second_start import seconds as fresh
 from step_cost import Contender, snippets
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from uegr.runs import manifest, outcome
-from uegr.runs.prepare import prepare, resolved
-from uegr.training.config import RunConfig
+from uegr import models
+from uegr.runs import manifest
 from uegr.training.engine import RobustTrainer
+
+UNHASHED = TRAINING.replace(
+    "    run.fitted = ",
+    """    from uegr import cache
+    from uegr.models import download
+    run.manifest.hashing = lambda model: lambda: ""
+    cache.damage = download.damage = lambda path: None if path.exists() else "it is missing"
+    run.fitted = """,
+)
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -51,29 +64,35 @@ def step(rounds: int) -> dict[str, float]:
             taken = contender.step(batches[turn % len(batches)])
             if turn >= 0:
                 times[contender].append(taken)
-    ratios = [one / other for one, other in zip(times[checked], times[plain], strict=True)]
-    return {
-        "checked": statistics.median(times[checked]),
-        "unchecked": statistics.median(times[plain]),
-        "ratio": statistics.median(ratios),
-    }
+    return compared("checked", times[checked], "unchecked", times[plain])
 
 
-def start(rounds: int) -> dict[str, float]:
-    """Preparing a run that was prepared before, and the hash of its weights."""
-    config = RunConfig.model_validate(
-        {"method": {"name": "vanilla"}, "model": {"name": "minilm"}, "dataset": {"name": "snippets"}}
-    )
-    prepared, settings = prepare(config), resolved(config)
-    hashing = [
-        seconds(lambda: manifest.origin(settings, prepared.rows, prepared.loaded.model, outcome.versions()))
-        for _ in range(rounds)
-    ]
-    return {
-        "prepare": statistics.median(seconds(lambda: prepare(config)) for _ in range(rounds)),
-        "hash": statistics.median(hashing),
-        "megabytes": sum(weight.nbytes for weight in prepared.loaded.model.state_dict().values()) / 1e6,
-    }
+def start(rounds: int, model: str, box: Path) -> dict[str, float]:
+    """Fresh interpreters until the first step, with and without hashes; the first start fills the caches."""
+    times: dict[str, list[float]] = {TRAINING: [], UNHASHED: []}
+    for turn in range(-1, rounds):
+        for code in (TRAINING, UNHASHED) if turn % 2 else (UNHASHED, TRAINING):
+            words = ["train", "--model", model, "--dataset", "snippets", "--output", str(box / "run"), "--quiet"]
+            taken = fresh(code, *words)
+            shutil.rmtree(box / "run")
+            if turn >= 0:
+                times[code].append(taken)
+    return compared("hashed", times[TRAINING], "unhashed", times[UNHASHED])
+
+
+def compared(name: str, times: list[float], other_name: str, other_times: list[float]) -> dict[str, float]:
+    """Medians, and the median of the ratios."""
+    ratios = [one / other for one, other in zip(times, other_times, strict=True)]
+    medians = {name: statistics.median(times), other_name: statistics.median(other_times)}
+    return medians | {"ratio": statistics.median(ratios)}
+
+
+def write_gigabyte(folder: Path) -> str:
+    """A model of 258 million random weights."""
+    config = BertConfig(hidden_size=1024, num_hidden_layers=18, num_attention_heads=16, intermediate_size=4096)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(models.fetch("minilm")).save_pretrained(folder)
+    return str(folder)
 
 
 def checkpoint(rounds: int) -> dict[str, float]:
@@ -99,11 +118,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=24, help="steps of each kind; default: 24")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--record", type=Path, help="a JSON file; other parts in it stay")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     few = max(3, options.rounds // 6)
-    found = {"step": step(options.rounds), "start": start(few), "checkpoint": checkpoint(few)}
-    print(json.dumps(found | vars(options), indent=2))
+    found: dict[str, Any] = {"step": step(options.rounds), "checkpoint": checkpoint(few)}
+    with tempfile.TemporaryDirectory() as folder:
+        box = Path(folder)
+        found |= {"start": start(few, "minilm", box), "start_1_gb": start(few, write_gigabyte(box / "model"), box)}
+    found |= {"date": time.strftime("%Y-%m-%d"), "rounds": options.rounds, "threads": options.threads}
+    print(json.dumps(found, indent=2))
+    if options.record:
+        stored = json.loads(options.record.read_text(encoding="utf-8")) if options.record.exists() else {}
+        options.record.write_text(json.dumps(stored | {"guards": found}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Commands in processes that are forked from a warm one: everything is imported, so a fault hits the work."""
 
 import os
+import select
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,16 +43,15 @@ class Running:
         self.number = forked(lambda: become(self.words, log, before))
 
     def is_over(self) -> bool:
-        return os.waitid(os.P_PID, self.number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        return self.wait(0)
 
     def wait(self, seconds: float) -> bool:
         """Whether it is over within this time."""
-        until = time.monotonic() + seconds
-        while not self.is_over():
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.002)
-        return True
+        handle = os.pidfd_open(self.number)
+        try:
+            return bool(select.select([handle], [], [], seconds)[0])
+        finally:
+            os.close(handle)
 
     def send(self, number: int = signal.SIGKILL) -> None:
         """A signal; nobody else has taken the number of the process, which nobody has waited for yet."""
