@@ -27,8 +27,9 @@ COMMANDS = """## Run it
     python -m tests.faults.campaign --kills 1000 --output docs/reliability.json
     python -m tests.faults.campaign --rows --output docs/reliability.json
     python benchmarks/soak.py --minutes 60 --record docs/soak.json
+    python benchmarks/perf/guards.py --record docs/reliability.json
 
-The first command runs the rows that are not marked as slow, and is part of `make test`. The last three measure the
+The first command runs the rows that are not marked as slow, and is part of `make test`. The last four measure the
 figures on this page, and `python docs/generate.py` writes it. A cell of a grid that runs out of memory is a test of
 its own, in tests/benchmark."""
 
@@ -37,7 +38,7 @@ def page() -> str:
     """The whole page."""
     record, soak = stored("reliability.json"), stored("soak.json")
     parts = [NOTE, INTRODUCTION, *totals(record), *random_kills(record.get("kills", {})), *rows(record.get("rows", {}))]
-    return "\n\n".join([*parts, *soaked(soak), COMMANDS]) + "\n"
+    return "\n\n".join([*parts, *soaked(soak), *costs(record.get("guards", {})), COMMANDS]) + "\n"
 
 
 def stored(name: str) -> dict[str, Any]:
@@ -138,3 +139,38 @@ def soaked(record: dict[str, Any]) -> list[str]:
         "Garbage is not collected by hand."
     )
     return ["## Soak", about, table(heads, lines)]
+
+
+COMPARED = {
+    "step": (
+        "a step of `vanilla` on `minilm`; checked: loss and gradient are finite",
+        "checked",
+        "unchecked",
+    ),
+    "start": ("`uegr train` on `minilm` until its first step, with all hashes", "hashed", "unhashed"),
+    "start_1_gb": ("the same with a model of 1 GB", "hashed", "unhashed"),
+}
+HASHED = {
+    "weights": "1 GB of weights that a training starts from, on one thread, beside its other preparation",
+    "sha256": "a file of 1 GB, when a run is opened or resumed",
+    "sha256_and_flush": "the same, and until it is on the disk: the manifest of a checkpoint",
+}
+
+
+def costs(record: dict[str, Any]) -> list[str]:
+    """What the checks cost: those of a step, of a start, and the hashes alone."""
+    if not record:
+        return []
+    timed = [
+        [says, *(f"{record[part][name]:.3f}" for name in (one, other, "ratio"))]
+        for part, (says, one, other) in COMPARED.items()
+        if part in record
+    ]
+    hashed = [[says, f"{record['gigabyte'][name]:.2f}"] for name, says in HASHED.items()]
+    about = f"Medians in seconds, measured on {record['date']} on an idle machine with two cores."
+    return [
+        "## Cost",
+        about,
+        table(["what", "with", "without", "ratio"], timed),
+        table(["what is hashed", "seconds"], hashed),
+    ]

@@ -7,8 +7,8 @@ Always alternating; medians, and the median of the ratios. `step`: a step of van
 gradient are finite, and without it. `start`: `uegr train` in a fresh interpreter until its first step, with everything
 cached, and without the hash of the weights that it starts from and the check of the cache; `start_1_gb` the same with a
 model of 1 GB in a folder. `checkpoint`: writing a checkpoint as transformers does, and then flushing and hashing it for
-the manifest. Prints one JSON object, in seconds. `--record FILE` adds it to the figures of the docs; `manifest.py`
-beside this file has the hashes alone.
+the manifest. `gigabyte`: the hashes alone (`manifest.py` beside this file). Prints one JSON object, in seconds.
+`--record FILE` adds it to the figures of the docs.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from manifest import measure
 from second_start import TRAINING
 from second_start import seconds as fresh
 from step_cost import Contender, snippets
@@ -122,7 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     few = max(3, options.rounds // 6)
-    found: dict[str, Any] = {"step": step(options.rounds), "checkpoint": checkpoint(few)}
+    found: dict[str, Any] = {"step": step(options.rounds), "checkpoint": checkpoint(few), "gigabyte": measure(1024)}
     with tempfile.TemporaryDirectory() as folder:
         box = Path(folder)
         found |= {"start": start(few, "minilm", box), "start_1_gb": start(few, write_gigabyte(box / "model"), box)}
