@@ -28,7 +28,9 @@ wheel: .venv/installed
 audit:
 	$(PYTHON) .ci/audit
 
+# the playground's extra is not part of the development environment either; its page is tested in a browser
 test-slow: .venv/installed
+	$(PIP) install --constraint constraints.txt --editable '.[playground]'
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
 
 bench: .venv/installed

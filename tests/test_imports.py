@@ -21,6 +21,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "attacks": {"pieces", "models"} | BASE,
     "runs": ONE_RUN | BASE,
     "benchmark": {"runs", "training", "ledger"} | BASE,
+    "playground": {"models", "evaluation", "attacks", "runs"} | BASE,
     "report": {"ledger"} | BASE,  # reads results and statistics only
     "ledger": BASE,
     "result": {"errors", "statistics", "safe_json"},

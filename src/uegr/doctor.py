@@ -24,6 +24,7 @@ FEATURES = {  # an optional extra of the package, and what it is for
     "tensorboard": "logs for TensorBoard: training.report_to",
     "onnx": "ONNX files: `uegr export --onnx`",
     "search": "the search of a grid",
+    "playground": "a local page to try runs: `uegr playground`",
     "ray": "grids on a cluster: `uegr benchmark --backend ray`",
 }
 

@@ -46,6 +46,8 @@ WORDS = {
     "uegr attack runs/fi": "runs/first",
     "uegr attack runs/first --attack pw": "pwws",
     "uegr compare runs/fi": "runs/first",
+    "uegr playground runs/fi": "runs/first",
+    "uegr playground runs/other runs/fi": "runs/first",
     "uegr benchmark qui": "quick",
     "uegr list gr": "grids",
     "uegr data show snippets_ed": "snippets_editorials",

@@ -42,12 +42,12 @@ for line in sys.argv[1:]:
         except SystemExit as end:
             assert not end.code, line
     assert printed.getvalue(), line
-    assert not {"torch", "transformers"} & set(sys.modules), line
+    assert not {"torch", "transformers", "gradio"} & set(sys.modules), line
 """
 
 
-def test_what_needs_no_model_imports_neither_torch_nor_transformers():
-    lines = ["--help", "--version", "train --help", "benchmark --help", "data list"]
+def test_what_needs_no_model_imports_neither_torch_nor_transformers_nor_gradio():
+    lines = ["--help", "--version", "train --help", "benchmark --help", "playground --help", "data list"]
     lines += ["recommend --help", "recommend --rows 1000"]
     lines += [f"list {what}" for what in ("methods", "models", "datasets", "attacks", "grids")]
     done = subprocess.run([sys.executable, "-c", LIGHT, *lines], capture_output=True, text=True)

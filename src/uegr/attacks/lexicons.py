@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from uegr.cache import cache_folder, kept
+from uegr.cache import cache_folder, damage, kept
 from uegr.errors import InputError, did_you_mean
 from uegr.packages import PackageSource, download, members
 
@@ -146,6 +146,17 @@ def tsv_entries(path: Path, text: str) -> dict[str, list[str]]:
     return entries
 
 
+def is_at_hand(name: str) -> bool:
+    """Whether a lexicon can be loaded without the network: a file of this machine, or one that was built before."""
+    built = {"wordnet": (WORDNET, "wordnet"), "cilin": (CILIN, "cilin"), "counterfitted-content": (WORDNET, "wordnet")}
+    return name not in built or damage(cache_file(*built[name])) is None
+
+
+def cache_file(source: PackageSource, name: str) -> Path:
+    """Where a lexicon from a package is kept."""
+    return cache_folder() / "lexicons" / f"{name}-{source.version}-{FORMAT}.json"
+
+
 def cached(source: PackageSource, name: str, build: Callable[[dict[str, str]], Lexicon]) -> Lexicon:
     """The lexicon from its cache file; the first time from the package, which is not kept."""
 
@@ -153,7 +164,7 @@ def cached(source: PackageSource, name: str, build: Callable[[dict[str, str]], L
         lexicon = build(texts(download(source, path.parent), source.file))
         path.write_text(json.dumps(encoded(lexicon), ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
-    path = kept(cache_folder() / "lexicons" / f"{name}-{source.version}-{FORMAT}.json", write)
+    path = kept(cache_file(source, name), write)
     return decoded(json.loads(path.read_text(encoding="utf-8")))
 
 

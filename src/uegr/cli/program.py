@@ -27,6 +27,7 @@ from uegr.cli.interpolate import interpolate
 from uegr.cli.interruption import RESUME, advice, can_resume
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
+from uegr.cli.playground import playground
 from uegr.cli.predict import predict
 from uegr.cli.recommend import recommend
 from uegr.cli.report import report
@@ -90,7 +91,7 @@ def uegr(
 
 for one in (init, train, evaluate, attack, predict, export, interpolate):
     app.command(rich_help_panel=ONE)(one)
-for several in (benchmark, report, compare, recommend, demo):
+for several in (benchmark, report, compare, recommend, playground, demo):
     app.command(rich_help_panel=MANY)(several)
 app.command("list", rich_help_panel=AROUND)(list_)
 app.command(rich_help_panel=AROUND)(doctor)
