@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.report.synthetic_runs import groups_of, result, share, with_evaluation
-from uegr.report.groups import grouped
+from uegr.report.groups import Group, grouped
 from uegr.report.provenance import summary
 from uegr.report.reading import Grid, Run
-from uegr.report.tables import explained, leaderboard
+from uegr.report.tables import column_view, explained, leaderboard, view
 from uegr.result import Cell, Curve, Point, Search
 from uegr.statistics import proportion, relative_improvement
 
@@ -119,6 +119,51 @@ def test_the_improvement_is_that_of_the_statistics_seed_by_seed():
     assert cell.figures[1].value == pytest.approx(relative_improvement(ours, base).value / 100)
     assert set(cell.figures) == {0, 1}
     assert groups_of(*runs[:3])[1].columns["improvement"].figures.keys() == {0}
+
+
+def improved(*gains: float, marked: bool = True) -> Group:
+    """UEGR whose perspectives are this much better than vanilla's, one gain per seed."""
+    runs = []
+    for seed, gain in enumerate(gains):
+        for method, more in (("vanilla", 0.0), ("uegr", gain)):
+            shown = more if marked else 0.0
+            run = with_evaluation(
+                result("imdb", method, seed),
+                perspectives={"in_distribution": 0.8 + more, "calibration": 0.03 - more / 10},
+                clean={"accuracy": share(0.8 + shown)},
+                calibration=None,
+                shift={},
+                adversarial={},
+                anomaly={},
+            )
+            runs.append(run.with_task("imdb", scores={}, attacks={}))
+    return groups_of(*runs)[1]
+
+
+def test_a_gap_is_closed_only_where_that_is_shown():
+    """A page printed "Gap closed -21.3" of one seed, in which no figure differed by more than chance explains."""
+    one = column_view(improved(-0.05).columns["improvement"])
+    assert (one.text, one.spread, one.mark, one.value) == ("not shown", "", "", None)
+    assert "−" in one.title
+    assert "1 seed" in one.title
+    clear = column_view(improved(0.1, 0.11, 0.09).columns["improvement"])
+    assert clear.text == "41.7"
+    assert clear.mark == "▲"
+    low, high = map(float, clear.spread.split("–"))
+    assert 0 < low < 41.7 < high
+    assert column_view(improved(0.1, -0.1, 0.05).columns["improvement"]).text == "not shown"
+    assert column_view(improved(-0.1, -0.11, -0.09).columns["improvement"]).mark == "▼"
+
+
+def test_a_gap_of_perspectives_that_are_not_shown_to_differ_is_not_shown():
+    """Seeds agree because they share the test rows: a column of its own must say that the rows show it too."""
+    cell = improved(0.1, 0.11, 0.09, marked=False).columns["improvement"]
+    assert cell.figure.low > 0
+    assert column_view(cell).text == "not shown"
+
+
+def test_beside_what_a_paper_printed_the_gap_is_the_measured_one():
+    assert view(improved(-0.05).columns["improvement"]).text == "−20.8"
 
 
 def test_a_hundred_rows_do_not_make_a_method_worse():

@@ -2,12 +2,13 @@
 
 import pytest
 
-from tests.report.synthetic_runs import groups_of, result, with_evaluation
+from tests.report.synthetic_runs import groups_of, result, with_evaluation, write_run
+from uegr.report.build import Report
 from uegr.report.export import markdown
 from uegr.report.page import render
 from uegr.report.reading import Collection, Run
 from uegr.report.terminal import show_verdict
-from uegr.report.verdict import verdict
+from uegr.report.verdict import NO_VERDICT, Verdict, verdict
 from uegr.statistics import proportion
 
 
@@ -78,9 +79,19 @@ def test_gains_on_several_data_sets_are_averaged_and_counted():
     assert hard.words == "better on 1 of 2, no difference shown on 1 of 2"
 
 
-def test_without_a_baseline_there_is_no_verdict():
-    assert verdict(groups_of(*(one for one in runs() if one.config.method.name != "vanilla"))) is None
+def test_without_a_baseline_the_verdict_says_that_there_is_none(tmp_path, capsys):
+    others = [one for one in runs() if one.config.method.name != "vanilla"]
+    assert verdict(groups_of(*others)) == Verdict([], [], NO_VERDICT)
     assert verdict([]) is None
+    for place, one in enumerate(others):
+        write_run(tmp_path / "runs" / str(place), one)
+    page, text = tmp_path / "report.html", tmp_path / "report.md"
+    assert Report([tmp_path / "runs"], page, text).build().endswith(NO_VERDICT)
+    for written in (page.read_text(), text.read_text()):
+        assert NO_VERDICT in written
+        assert "points" not in written.partition(NO_VERDICT)[2].partition("eaderboard")[0]
+    show_verdict({"one": others[0]})
+    assert "No verdict" in capsys.readouterr().out
 
 
 def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
 from uegr.report.groups import BASELINE, Group, by_block, heading
@@ -15,7 +14,7 @@ from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
-from uegr.report.tables import tested, view
+from uegr.report.tables import View, column_view, tested, view
 from uegr.report.verdict import Verdict, verdict
 from uegr.statistics import finite
 
@@ -66,7 +65,7 @@ def headline_parts(found: Headline) -> list[str]:
     for one in found.lines:
         price = "–" if one.cost.passes is None else f"{one.cost.passes:.1f} ×"
         gains = [text or "–" for text in one.gains]
-        rows.append([one.group.label, *map(told, one.cells), *gains, len(one.group.seeds), price])
+        rows.append([one.group.label, *map(told, one.views), *gains, len(one.group.seeds), price])
     reasons = [f"- {plain(reason)} ({plain(', '.join(names))})" for reason, names in doubted(found).items()]
     doubts = ["Reasons to doubt, derived from the figures:\n\n" + "\n".join(reasons)] if reasons else []
     return [f"## Headline: {plain(found.title)}", table(heads, rows), *doubts]
@@ -75,7 +74,12 @@ def headline_parts(found: Headline) -> list[str]:
 def board(groups: Sequence[Group]) -> str:
     columns = titles(key for group in groups for key in group.columns)
     rows = [
-        [group.label, *(told(group.columns.get(column.key)) for column in columns), len(group.seeds), *costs(group)]
+        [
+            group.label,
+            *(told(column_view(group.columns.get(column.key))) for column in columns),
+            len(group.seeds),
+            *costs(group),
+        ]
         for group in groups
     ]
     return table(["method", *(column.title for column in columns), "n", *COSTS], rows)
@@ -95,12 +99,11 @@ def verdict_parts(found: Verdict) -> list[str]:
         gains = [gain.text if gain else "–" for gain in map(row.gain, found.columns)]
         rows.append([row.name, *gains, row.cost_text, row.words])
     heads = ["method", *(f"{title}, points" for title in found.columns), "cost", "in words"]
-    return ["## Verdict", plain(found.sentence), table(heads, rows)]
+    return ["## Verdict", plain(found.sentence), *([table(heads, rows)] if rows else [])]
 
 
-def told(cell: Cell | None) -> str:
+def told(shown: View) -> str:
     """A cell on one line."""
-    shown = view(cell)
     if not shown.text:
         return "–"
     spread = f"({shown.spread})" if "–" in shown.spread else shown.spread
@@ -115,7 +118,7 @@ def printed_table(rows: Sequence[Row]) -> str:
         settings = row.printed.settings_text
         method = f"{method} ({settings})" if settings else method
         words = f"{row.answer} ({row.remark})" if row.remark else row.answer
-        figures = (row.printed.text(row.cell), told(row.cell), row.difference or "–")
+        figures = (row.printed.text(row.cell), told(view(row.cell)), row.difference or "–")
         lines.append((dataset, model, method, row.printed.metric, *figures, words))
     return table(heads, lines)
 

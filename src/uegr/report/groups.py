@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from uegr.ledger.doubts import ONE_SEED, REPLAYED, doubts
-from uegr.report.cells import Cell, compared, marked, over_seeds
+from uegr.report.cells import Cell, Mark, compared, marked, over_seeds
 from uegr.report.columns import columns_of
 from uegr.report.figures import Entry, Quantity, bare
 from uegr.report.reading import Grid, Run, TaskRun, tasks_of
@@ -15,6 +15,7 @@ from uegr.result import Evaluation
 from uegr.statistics import relative_improvement
 
 BASELINE = "vanilla"
+PERSPECTIVES = ("own", "shift", "adversarial", "ece", "anomaly")  # the columns of what an improvement is the mean of
 ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
 Block = tuple[str, str]  # data set, model
 
@@ -222,7 +223,16 @@ def add_improvement(group: Group) -> None:
     for seed, evaluation in group.evaluations:
         if seed in base and (entry := improvement(evaluation, base[seed], name)):
             found.append((seed, {entry.quantity.key: entry}))
-    group.columns |= over_seeds(found)
+    group.columns |= {key: judged(cell, group) for key, cell in over_seeds(found).items()}
+
+
+def judged(cell: Cell, group: Group) -> Cell:
+    """An improvement, marked where seeds and rows show it: its interval over seeds excludes 0, and one of the columns
+    that it is the mean of is marked likewise. Against a base that is not the baseline, the seeds alone tell.
+    """
+    side: Mark = "better" if cell.figure.low > 0 else "worse" if cell.figure.high < 0 else ""
+    marks = {group.columns[key].mark for key in PERSPECTIVES if key in group.columns}
+    return replace(cell, mark=side if side in marks or group.base is not group.baseline else "")
 
 
 def base_name(group: Group, base: Group) -> str:

@@ -13,7 +13,7 @@ from uegr.report.cells import Cell
 from uegr.report.columns import Column, titles
 from uegr.report.cost import Cost, cost_of
 from uegr.report.groups import Group, by_block, heading
-from uegr.report.tables import View, gain, view
+from uegr.report.tables import View, column_view, gain
 
 KEYS = ("own", "robust", "shift", "ece", "ece_calibrated", "anomaly", "improvement")
 NAMES = {"own": "Clean", "ece": "ECE before"}
@@ -32,7 +32,7 @@ class Line:
 
     @property
     def views(self) -> list[View]:
-        return [view(cell) for cell in self.cells]
+        return [column_view(cell) for cell in self.cells]
 
 
 @dataclass(frozen=True)

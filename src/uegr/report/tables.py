@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from uegr.report.cells import Cell
@@ -45,6 +45,16 @@ def view(cell: Cell | None) -> View:
     if cell is None:
         return View()
     return View(shown(cell.mean, cell), spread(cell), MARKS[cell.mark], cell.mark, explained(cell), cell.mean)
+
+
+def column_view(cell: Cell | None) -> View:
+    """A column's cell as texts: a share of the gap that is closed has its interval, where it is shown to be one."""
+    if cell is None or cell.quantity.metric != "improvement":
+        return view(cell)
+    if not cell.mark:
+        return View("not shown", title=f"{explained(cell)}; {shown(cell.mean, cell, sign=True)}, which shows nothing")
+    interval = f"{shown(cell.figure.low, cell)}–{shown(cell.figure.high, cell)}"
+    return replace(view(cell), spread=interval)
 
 
 def spread(cell: Cell) -> str:
@@ -128,7 +138,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 def board_row(group: Group, keys: Sequence[str]) -> BoardRow:
     own = group.columns.get("own")
-    cells = [view(group.columns.get(key)) for key in keys]
+    cells = [column_view(group.columns.get(key)) for key in keys]
     return BoardRow(group, own.quantity.label if own else "", cells, cost_of(group))
 
 

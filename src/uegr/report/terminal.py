@@ -73,8 +73,9 @@ def verdict_table(found: Verdict) -> Table:
 def show_verdict(results: Mapping[str, Result]) -> None:
     """Print which method is better, at what cost, where the results can be compared."""
     found = verdict(grouped([Run(name, result) for name, result in results.items()]))
-    if found is not None:
+    if found is not None and found.rows:
         Console().print(verdict_table(found))
+    if found is not None:
         Console().print(Text(found.sentence))
 
 

@@ -15,6 +15,7 @@ from uegr.report.groups import BASELINE, Group, by_block, robustness
 from uegr.statistics import Figure, mean_of_separate_sets
 
 NOTHING = "no difference shown"
+NO_VERDICT = f"No verdict: no other method was trained on the same rows with the same model as {BASELINE}."
 
 
 @dataclass(frozen=True)
@@ -100,13 +101,15 @@ class Verdict:
 
 
 def verdict(groups: Sequence[Group]) -> Verdict | None:
-    """The methods that have a baseline, ranked; None where there is nothing to compare."""
+    """The methods that have a baseline, ranked; without methods where nothing can be compared, None without runs."""
     compared = [group for some in by_block(groups).values() for group in main_settings(some)]
     keys = [key for key in ("own", robustness(compared)) if key]
     methods = dict.fromkeys(group.method for group in compared)
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: -sum(gain.figure.value for gain in row.gains))
-    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows)) if rows else None
+    if not rows:
+        return Verdict([], [], NO_VERDICT) if groups else None
+    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows))
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
