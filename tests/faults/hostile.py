@@ -35,6 +35,8 @@ COMMANDS: dict[str, list[object]] = {
     "evaluate": ["--all", "--quiet"],
     "attack": ["--attack", "deepwordbug", "--examples", "2", "--quiet"],
     "export": ["--onnx"],
+    "interpolate": ["--weight", "0.5"],
+    "compare": ["."],
 }
 
 
@@ -57,7 +59,22 @@ def with_code(world: World) -> Path:
 
 
 def code_of_a_run(command: str) -> Callable[[World], None]:
-    return lambda world: world.uegr(command, with_code(world), *COMMANDS[command]) and None
+    """The command at such a run; `.` stands for a run without code."""
+
+    def cause(world: World) -> None:
+        words = [world.home / "finished" if word == "." else word for word in COMMANDS[command]]
+        world.uegr(command, with_code(world), *words)
+
+    return cause
+
+
+def resumed_by_a_command(world: World) -> None:
+    """The configuration of an unfinished run names a command as its method, and all else is as it was."""
+    run = world.copy("cut", "run")
+    stored = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
+    stored["method"] = {"name": "os:system", "command": f"touch {world.place / 'ran'}"}
+    (run / "config.yaml").write_text(yaml.safe_dump(stored), encoding="utf-8")
+    world.uegr("train", run, "--resume", "--quiet")
 
 
 def trained_on(world: World) -> None:
@@ -168,6 +185,7 @@ ROWS = [
     *(Fault(KIND, f"YAML, {one}: train --config", from_yaml(one, "train"), HARMLESS) for one in NAMES),
     *(Fault(KIND, f"YAML, {one}: benchmark --dry-run", from_yaml(one, "benchmark"), HARMLESS) for one in NAMES),
     *(Fault(KIND, f"YAML, {one}: train --resume", run_with_yaml(one), HARMLESS) for one in NAMES[2:5]),
+    Fault(KIND, "YAML, a command as a method: train --resume", resumed_by_a_command, HARMLESS),
     *(Fault(KIND, f"{one} as `result.json`", instead_of_a_result(one), (REFUSED,))
       for one in ("a pipe", "a device", "a link to itself", "a million brackets")),
 ]  # fmt: skip
