@@ -4,6 +4,7 @@ A few lines of YAML can stand for billions of values ("a billion laughs"), and a
 process. Every reader of YAML in this package comes here.
 """
 
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -37,6 +38,17 @@ def load(text: str, where: str) -> Any:
             loader.dispose()
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, OverflowError) as error:  # !!int x, 2020-13-45
         raise InputError(f"{where} is not valid YAML: {' '.join(str(error).split())}") from None
+
+
+def read_mapping(path: Path, keys: str) -> dict[str, Any]:
+    """A mapping from a YAML file; `keys` names those that are expected."""
+    try:
+        content = load(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
+    return content
 
 
 def check_depth(text: str) -> None:

@@ -1,8 +1,20 @@
-"""SIGTERM before a command works. `signals.py` has the signals in the middle of one."""
+"""Signals before a command works, at its end, and twice. `signals.py` has the signals in the middle of one."""
 
+import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+import typer
+
+from tests.faults.processes import Running
+from uegr.cli import program
+
+ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130}
+WORDS = ["list", "methods"]
 
 
 def test_a_command_without_checkpoints_ends_at_once(tmp_path: Path) -> None:
@@ -13,3 +25,34 @@ def test_a_command_without_checkpoints_ends_at_once(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, "predict", tmp_path, "-"], capture_output=True, text=True)
     assert done.stderr == f"\nuegr: interrupted; run it again with: uegr predict {tmp_path} -\n"
     assert (done.returncode, done.stdout) == (143, "")
+
+
+def sent(number: int) -> Callable[..., None]:
+    return lambda *args, **options: os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", ENDS)
+@pytest.mark.parametrize("place", ["rare", "quieten", "typer.main.get_command", "Program.parse_args"])
+def test_a_signal_before_the_command_has_begun_is_one_line(
+    place: str, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place == "Program.parse_args":
+        monkeypatch.setattr(program.TyperGroup, "parse_args", sent(number))
+    else:
+        monkeypatch.setattr(*((typer.main, "get_command") if "." in place else (program, place)), sent(number))
+    ended = Running(WORDS, tmp_path / "1.log").ended()
+    assert ended.output == "\nuegr: interrupted; run it again with: uegr list methods\n"
+    assert ended.code == ENDS[number]
+
+
+def test_a_second_sigterm_does_not_disturb_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    advice = program.advice
+
+    def slow(*args: object, **options: object) -> str:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return advice(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(program, "rare", sent(signal.SIGTERM))
+    monkeypatch.setattr(program, "advice", slow)
+    ended = Running(WORDS, tmp_path / "1.log").ended()
+    assert (ended.code, ended.output) == (143, "\nuegr: interrupted; run it again with: uegr list methods\n")

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from uegr import safe_yaml
 from uegr.benchmark.grid import (
     FIXED,
     SCALES,
@@ -21,13 +22,12 @@ from uegr.benchmark.grid import (
 )
 from uegr.benchmark.printed import expanded
 from uegr.errors import InputError, did_you_mean
-from uegr.training.config import read_mapping
 from uegr.training.factories import refuse_code
 
 
 def read_grid(path: Path, scale: str | None = None, *, allow_code: bool = False) -> Grid:
     """The grid of a file at a scale; without one the laptop's where the file has it, else the file as it is."""
-    content = read_mapping(path, "title, methods, datasets")
+    content = safe_yaml.read_mapping(path, "title, methods, datasets")
     if "scale" in content:
         raise InputError(f"{path.name} holds a grid that has been resolved; expected one with `scales`, or none")
     scales = content.pop("scales", None) or {}
@@ -65,7 +65,8 @@ def with_settings_files(content: dict[str, Any], folder: Path) -> dict[str, Any]
 
     def filled(entry: Any) -> Any:
         if isinstance(entry, dict) and isinstance(name := entry.get("per_dataset"), str):
-            return entry | {"per_dataset": read_mapping(folder / name, "a data set, such as cola: {method: ...}")}
+            found = safe_yaml.read_mapping(folder / name, "a data set, such as cola: {method: ...}")
+            return entry | {"per_dataset": found}
         return entry
 
     axes = [key for key in ("methods", "models") if isinstance(content.get(key), list)]

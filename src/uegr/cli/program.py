@@ -5,7 +5,10 @@ Every mistake of the user is one line on standard error and exit code 2; Ctrl-C 
 
 import os
 import signal
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -45,18 +48,21 @@ class Program(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep the arguments as they were typed."""
         ctx.meta["arguments"] = list(args)
-        with in_one_line(ctx):
+        with self.interruptible(ctx), in_one_line(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; typer itself would end an interrupted one without a word."""
+        """Run the command."""
+        with self.interruptible(ctx), in_one_line(ctx):
+            return super().invoke(ctx)
+
+    @contextmanager
+    def interruptible(self, ctx: Any) -> Iterator[None]:
+        """After Ctrl-C or SIGTERM, the command that resumes; typer itself would end without a word."""
         try:
-            with in_one_line(ctx):
-                return super().invoke(ctx)
+            yield
         except KeyboardInterrupt as stop:
-            if int(os.environ.get("RANK", 0)) == 0:  # of several processes, one says it
-                echo(f"\nuegr: {self.advice(ctx, stop)}", error=True)
-            raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
+            raise typer.Exit(ending(stop, self.advice(ctx, stop))) from None
 
     def advice(self, ctx: Any, stop: KeyboardInterrupt) -> str:
         """The command that continues what was interrupted."""
@@ -101,12 +107,14 @@ app.add_typer(models, name="models", rich_help_panel=AROUND)
 
 def main() -> None:
     """The entry point."""
-    rare()
-    show_own_warnings()
-    quieten()
-    signal.signal(signal.SIGTERM, terminate)
     try:
+        signal.signal(signal.SIGTERM, terminate)
+        rare()
+        show_own_warnings()
+        quieten()
         app()
+    except KeyboardInterrupt as stop:  # before the command has begun, or after its end
+        raise SystemExit(ending(stop, advice(sys.argv[1:], has_resume=False))) from None
     except Exception as error:
         line = str(error) if isinstance(error, InputError) else complaint(error)
         if line is None:
@@ -116,8 +124,19 @@ def main() -> None:
 
 
 def terminate(number: int, frame: Any) -> None:
-    """SIGTERM ends a command like Ctrl-C; a training may write a checkpoint first (training/termination.py)."""
+    """SIGTERM ends a command like Ctrl-C; a training may write a checkpoint first (training/termination.py).
+
+    Whoever ends a group of processes often sends it twice: the second one must not disturb the end.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise Terminated
+
+
+def ending(stop: KeyboardInterrupt, line: str) -> int:
+    """Say what was interrupted; the exit code, as shells have it: 128 and the number of the signal."""
+    if int(os.environ.get("RANK", 0)) == 0:  # of several processes, one says it
+        echo(f"\nuegr: {line}", error=True)
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
 def show_own_warnings() -> None:

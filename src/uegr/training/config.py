@@ -220,22 +220,32 @@ def read_config(
     Code runs only if a flag or `--set` names it; with `allow_code` the file may name it too.
     """
     merged: dict[str, Any] = {}
+    given = {key for key, value in overrides.items() if value is not None}
     if path is not None:
         merged = load_yaml(path)
-        given = {key for key, value in overrides.items() if value is not None}
         check_code(path, merged, given | {setting.partition("=")[0] for setting in settings}, allow_code)
-    for key, value in overrides.items():
-        if value is not None:
-            put(merged, key.split("."), value)
+    for key in overrides:
+        if key in given:
+            put(merged, key.split("."), overrides[key])
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals or ("." not in key and key != "seed"):
             raise InputError(f"expected --set section.key=value, such as method.epsilon=0.2, got {setting!r}")
         put(merged, key.split("."), parsed(text))
-    if "dataset" not in merged:
+    try:
+        return validated(merged)
+    except InputError as error:
+        if path is None:
+            raise
+        raise InputError(f"{path}{' or the flags' if given or settings else ''}: {error}") from None
+
+
+def validated(content: dict[str, Any]) -> RunConfig:
+    """The configuration, with a method that can be made."""
+    if "dataset" not in content:
         raise InputError("expected a data set, got none; use --dataset NAME, FILE or FOLDER (`uegr list datasets`)")
     try:
-        config = RunConfig(**merged)
+        config = RunConfig(**content)
     except ValidationError as error:
         raise InputError(described(error)) from None
     config.make_method()
@@ -252,21 +262,10 @@ def check_code(path: Path, content: dict[str, Any], given: set[str], allowed: bo
 
 def load_yaml(path: Path) -> dict[str, Any]:
     """A run's configuration; a bare name stands for its section's `name`, and an empty section for its defaults."""
-    content = read_mapping(path, "method, model, dataset")
+    content = safe_yaml.read_mapping(path, "method, model, dataset")
     content = {key: value for key, value in content.items() if value is not None}
     sections = ("method", "model", "dataset", "augment")
     return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
-
-
-def read_mapping(path: Path, keys: str) -> dict[str, Any]:
-    """A mapping from a YAML file; `keys` names those that are expected."""
-    try:
-        content = safe_yaml.load(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    if not isinstance(content, dict):
-        raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
-    return content
 
 
 def put(target: dict[str, Any], path: list[str], value: Any) -> None:
