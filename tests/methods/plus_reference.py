@@ -14,6 +14,7 @@ from tests.methods.uegr_reference import (
     adaptive_mask,
     added,
     alone,
+    centres,
     divergence_of,
     drop_rows,
     learned_ranks,
@@ -53,7 +54,8 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
 
     # 3. K sub-models by adaptive dropout, each on its adversary.
     ranks = learned_ranks([entered for _, entered in seen], found[count:]) if options["spread"] != 0 else {}
-    drops = {site: drop_rows(ranks.get(site), site[1], rate, passes, options) for site, rate, _ in calls}
+    own = centres(model, calls)
+    drops = {site: drop_rows(ranks.get(site), site[1], rate, passes, options) for site, rate in own.items()}
     many = repeated_bits([shape for _, _, shape in calls], passes, count, options["split"] or passes)
     masks = [adaptive_mask(bits, drops[site]) for bits, (site, _, _) in zip(many, calls, strict=True)]
     predicted: list[list[Tensor]] = []

@@ -12,6 +12,7 @@ from tests.methods.uegr_reference import Reference, reference_step
 from tests.models.families import tiny
 from uegr.methods import Method, rat, uegr
 from uegr.methods.objectives.child import OnLayers
+from uegr.pieces.dropout import centre
 from uegr.pieces.schedule import Moment
 from uegr.pieces.sites import sites
 from uegr.training.step import accumulate, edit_gradients
@@ -111,9 +112,10 @@ def check_step(
         agree(deltas[-1][i, :length], torch.tensor(moved, dtype=torch.float64), "delta")
         assert not deltas[-1][i, length:].any()
     dropout = method.objective.dropout
-    own = {name: module.p for name, module in sites(model).items()}
+    scratch = model.config.model_type in ("uegr_textcnn", "uegr_bilstm", "uegr_texthan")
+    middle = {name: centre(module.p, scratch) for name, module in sites(model).items()}
     for (name, units), rows in expected.drops.items():
-        q = dropout.probabilities(name, own[name], units, options["submodels"])
+        q = dropout.probabilities(name, middle[name], units, options["submodels"])
         agree(q, torch.tensor(rows, dtype=torch.float64), f"q of {name}")
     assert real["gradients"].keys() == expected.gradients.keys()
     for name, gradient in real["gradients"].items():

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 from torch import Tensor
 
 from tests.methods.test_uegr_laws import batch_for, classifier, gradients
-from uegr.methods import Method, rat_su, uegr
+from uegr.methods import Method, rat_su, uegr, uegr_plus
+from uegr.pieces import dropout
 from uegr.pieces.sites import sites
 
 
@@ -65,20 +67,71 @@ def selected(method: Method) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
 
 
 @pytest.mark.parametrize(
-    ("family", "lowest", "highest"), [("textcnn", 0.3, 0.5), ("bilstm", 0.3, 0.5), ("bert", 0.075, 0.125)]
+    ("family", "own", "lowest", "highest"),
+    [
+        ("textcnn", 0.5, 0.3, 0.5),
+        ("textcnn", 0.3, 0.3, 0.5),
+        ("bilstm", 0.1, 0.3, 0.5),
+        ("bert", 0.1, 0.075, 0.125),
+        ("bert", 0.5, 0.375, 0.625),
+    ],
 )
-def test_the_default_rates_follow_the_kind_of_model(family: str, lowest: float, highest: float) -> None:
+@pytest.mark.parametrize("make", [uegr, uegr_plus])
+def test_the_default_rates_follow_the_kind_of_model(
+    make: Any, family: str, own: float, lowest: float, highest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Trained from scratch: the paper's best range; pretrained: around the model's own rate."""
-    model = classifier(family).train()
+    check_range(make(), classifier(family), own, lowest, highest, monkeypatch)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_random_weights_make_an_encoder_one_trained_from_scratch(
+    wrapped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = classifier()
+    model.from_scratch = True  # as `model.pretrained=false` marks it
+    if wrapped:
+        model = get_peft_model(model, LoraConfig(r=2, target_modules=["query"], modules_to_save=["classifier"]))
+    check_range(uegr(), model, 0.1, 0.3, 0.5, monkeypatch)
+
+
+def test_a_site_that_does_not_drop_stays_so_and_a_model_without_any_that_does_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = classifier("bilstm")
+    words, features = sites(model).values()
+    words.p, features.p = 0.0, 0.5
+    first, second = drop_probabilities(uegr(), model, monkeypatch)[:2]
+    assert not first.any()
+    assert second.all()
+    features.p = 0.0
+    with pytest.raises(ValueError, match="expected a dropout rate above 0, got BiLSTM"):
+        uegr().objective.check(model)
+
+
+def check_range(
+    method: Method, model: Any, own: float, lowest: float, highest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Check the drop probabilities in a model whose sites have the rate `own`."""
     for module in sites(model).values():
-        module.p = 0.1 if family == "bert" else 0.5
-    method = uegr()
-    gradients(method, model, batch_for(model))
-    ranks = method.objective.dropout.ranks
-    assert ranks
-    for key in ranks:
-        name, units = key.rsplit("/", 1)
-        q = method.objective.dropout.probabilities(name, sites(model)[name].p, int(units), 2)
+        module.p = own
+    drops = drop_probabilities(method, model, monkeypatch)
+    assert drops
+    for q in drops:
         assert float(q.min()) == pytest.approx(lowest, abs=0.03)
         assert float(q.max()) == pytest.approx(highest, abs=0.03)
         assert lowest - 1e-9 <= float(q.min()) <= float(q.max()) <= highest + 1e-9
+
+
+def drop_probabilities(method: Method, model: Any, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """What the adaptive passes of a step drop with, site after site."""
+    drops: list[Tensor] = []
+    plain = dropout.dropped
+
+    def watched(values: Tensor, q: Tensor) -> Tensor:
+        drops.append(q)
+        return plain(values, q)
+
+    monkeypatch.setattr(dropout, "dropped", watched)
+    gradients(method, model, batch_for(model))
+    return drops

@@ -37,11 +37,12 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
     """The forward stage and the gradient of L_train; `before` are the ranks of the step before, of each site."""
     examples = [alone(batch, i) for i in range(len(batch["input_ids"]))]
     calls = site_calls(model, batch)
+    own = centres(model, calls)
     count, passes = len(examples), options["submodels"]
 
     # 1. The clean pass: L_st, dL_st/dx and the gradient of what enters each site.
     if options["clean_dropout"] == "adaptive":
-        q = {site: drop_rows(before.get(site), site[1], rate, 1, options) for site, rate, _ in calls}
+        q = {site: drop_rows(before.get(site), site[1], rate, 1, options) for site, rate in own.items()}
         clean_masks = [adaptive_mask(random_bits(shape, torch.device("cpu")), q[site]) for site, _, shape in calls]
     else:
         clean_masks = [own_mask(shape, rate) for _, rate, shape in calls]
@@ -62,7 +63,7 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
 
     # 3. Adaptive dropout: the units' ranks, then each pass's drop probabilities.
     ranks = learned_ranks(entered, found[count:]) if options["spread"] != 0 else {}
-    drops = {site: drop_rows(ranks.get(site), site[1], rate, passes, options) for site, rate, _ in calls}
+    drops = {site: drop_rows(ranks.get(site), site[1], rate, passes, options) for site, rate in own.items()}
     many = repeated_bits([shape for _, _, shape in calls], passes, count, options["split"] or passes)
     masks = [adaptive_mask(bits, drops[site]) for bits, (site, _, _) in zip(many, calls, strict=True)]
 
@@ -244,14 +245,19 @@ def rank_among(value: float, values: list[float]) -> float:
     return (below + (equal - 1) / 2) / (len(values) - 1)
 
 
+def centres(model: nn.Module, calls: list[Any]) -> dict[Site, float]:
+    """Each site's own rate; where one of this package's models drops at all, the middle of the paper's [0.3, 0.5]."""
+    scratch = type(model).__name__.startswith(("TextCNN", "BiLSTM", "TextHAN"))
+    return {site: 0.4 if scratch and rate > 0 else rate for site, rate, _ in calls}
+
+
 def drop_rows(
-    ranks: list[float] | None, units: int, own: float, passes: int, options: dict[str, Any]
+    ranks: list[float] | None, units: int, centre: float, passes: int, options: dict[str, Any]
 ) -> list[list[float]]:
     """q_kj = clip(rate_k + spread (2 r_j - 1), 0, 0.95); r_j = 1/2 where nothing is known."""
     ranks = ranks or [0.5] * units
     given, spread = options["rates"], options["spread"]
     if given is None:
-        centre = 0.4 if own >= 0.5 else own  # a model trained from scratch takes the paper's [0.3, 0.5]
         rates = [centre] * passes
         spread = centre * (0.25 if spread is None else spread)  # the paper's 0.1 of 0.4
     else:

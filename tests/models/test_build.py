@@ -31,6 +31,8 @@ def test_saved_run_loads_by_its_folder(name, tokenizer, tmp_path):
     built.model.save_pretrained(tmp_path)
     built.tokenizer.save_pretrained(tmp_path)
     again = load(str(tmp_path))
+    assert built.model.from_scratch
+    assert not again.model.from_scratch  # the weights of another training
     assert again.model.config.id2label == {0: "bad", 1: "good", 2: "none"}
     batch = again.tokenizer(["the film is good.", "bad"], padding=True, return_tensors="pt")
     assert batch["input_ids"].tolist() == [[3, 4, 5, 6, 8], [7, 0, 0, 0, 0]]

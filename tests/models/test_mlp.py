@@ -78,6 +78,8 @@ def test_without_pretraining_every_weight_is_drawn_from_the_seed(tmp_path: Path)
     assert torch.equal(values[1], values[2])
     assert not any(torch.equal(values[1], values[place]) for place in (0, 3))
     assert first.fresh == set(first.model.state_dict())
+    assert first.model.from_scratch
+    assert not known.model.from_scratch
     assert not first.model.training
     with pytest.raises(InputError, match="pretrained weights below an MLP head"):
         load(folder, num_labels=3, pretrained=False, mlp=8)

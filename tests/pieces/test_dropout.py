@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.models.families import FAMILIES, tiny
-from uegr.pieces.dropout import AdaptiveDropout, drop_probabilities, mean_ranks
+from uegr.pieces.dropout import AdaptiveDropout, centre, drop_probabilities, mean_ranks
 from uegr.pieces.embedding import repeated
 from uegr.pieces.masks import dropped, random_bits
 from uegr.pieces.sites import sites
@@ -57,9 +57,10 @@ def test_the_papers_range_and_the_share_of_an_own_rate() -> None:
     torch.testing.assert_close(paper, torch.tensor([[0.3, 0.4, 0.5]] * 2).double())
     own = AdaptiveDropout(None, ranks=ranks).probabilities("site", 0.2, 3, 2)
     torch.testing.assert_close(own, torch.tensor([[0.15, 0.2, 0.25]] * 2).double())
-    scratch = AdaptiveDropout(None, ranks=ranks).probabilities("site", 0.5, 3, 2)  # trained from scratch
+    middle = centre(0.1, from_scratch=True)
+    scratch = AdaptiveDropout(None, ranks=ranks).probabilities("site", middle, 3, 2)
     torch.testing.assert_close(scratch, torch.tensor([[0.3, 0.4, 0.5]] * 2).double())
-    wider = AdaptiveDropout(None, spread=0.5, ranks=ranks).probabilities("site", 0.5, 3, 2)
+    wider = AdaptiveDropout(None, spread=0.5, ranks=ranks).probabilities("site", middle, 3, 2)
     torch.testing.assert_close(wider, torch.tensor([[0.2, 0.4, 0.6]] * 2).double())
     unknown = AdaptiveDropout((0.2, 0.6)).probabilities("site", 0.1, 3, 2)
     torch.testing.assert_close(unknown, torch.tensor([[0.2] * 3, [0.6] * 3]).double())

@@ -16,15 +16,15 @@ all entries that is masked, the zero rows of absent words first; with `live` the
 not zero; with `encoder` that of the encoder's layers (RoAST), while embeddings and head are always updated.
 
 Deviations and readings: adaptive dropout is prose in the paper, the definition is ours; `rates=None` takes the paper's
-best range [0.3, 0.5] (`rates=0.4`) for models trained from scratch, whose own rate is 0.5, and centres on each site's
-own rate otherwise, because 0.3-0.5 hurt a pretrained encoder trained with 0.1. `spread=0` drops at the centre. `score`
-and `keep` default to the reading of the text and of RoAST's code, not to the printed eq. 8 and sign of eq. 9
-(`score="range"`, `keep="printed"`; `keep="algorithm"` is algorithm 1, line 11, whose brackets differ from eq. 9).
-`score="fisher"` is eq. 7 without the batch approximation: the squared gradients of single examples, summed and ranked;
-it doubles the passes, and runs them example by example. `adversarial_reduction="sum"` is eq. 10, without eq. 3's 1/K;
-`norm="sign"` is FGSM's sign, not eq. 2's norm. Theorem 1 speaks of SGD: under Adam the 1/p cancels
-(`rescale="update"`). Masking raises the variance of the gradient (eq. 18). `epsilon_warmup`, `epsilon_relative` (in
-units of the mean length of the example's word vectors) and `split` are ours.
+best range [0.3, 0.5] (`rates=0.4`) for models trained from scratch (TextCNN, BiLSTM, `model.pretrained=false`), and
+centres on each site's own rate for others, because 0.3-0.5 hurt a pretrained encoder trained with 0.1; a site that does
+not drop stays so. `spread=0` drops at the centre. `score` and `keep` default to the reading of the text and of RoAST's
+code, not to the printed eq. 8 and sign of eq. 9 (`score="range"`, `keep="printed"`; `keep="algorithm"` is algorithm 1,
+line 11, whose brackets differ from eq. 9). `score="fisher"` is eq. 7 without the batch approximation: the squared
+gradients of single examples, summed and ranked; it doubles the passes, and runs them example by example.
+`adversarial_reduction="sum"` is eq. 10, without eq. 3's 1/K; `norm="sign"` is FGSM's sign, not eq. 2's norm. Theorem 1
+speaks of SGD: under Adam the 1/p cancels (`rescale="update"`). Masking raises the variance of the gradient (eq. 18).
+`epsilon_warmup`, `epsilon_relative` (in units of the mean length of the example's word vectors) and `split` are ours.
 """
 
 from typing import Literal

@@ -57,6 +57,7 @@ def load(
             model, fresh = weights(place.path, config, seed, whole=whole, **options)
         else:
             model, fresh = drawn(config, seed, **options)
+    model.from_scratch = not pretrained  # type: ignore[assignment]
     pad(model, tokenizer, name)
     bound(model, tokenizer, place.card)
     return Loaded(model, tokenizer, name, place.card, fresh)

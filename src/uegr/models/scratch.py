@@ -51,6 +51,7 @@ class ScratchClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
     """A sequence classifier over one of the encoders; `forward` has the output of Hugging Face's classifiers."""
 
     base_model_prefix = "encoder"
+    from_scratch = True  # pieces/dropout.py; `load` marks one whose weights are another training's
     encoder_class: type[ScratchEncoder]
 
     def __init__(self, config: Any) -> None:

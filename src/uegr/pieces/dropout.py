@@ -20,21 +20,20 @@ import torch
 from torch import Tensor, nn
 
 from uegr.pieces.embedding import Batch, embedding_layer, unwrapped
+from uegr.pieces.encoder import is_from_scratch
 from uegr.pieces.masks import dropped
 from uegr.pieces.sites import Layout, another_forward, check_sites, sites, until_left
 
 HIGHEST = 0.95  # above it, dividing what is kept by 1 - q only amplifies noise
 PAPER_RATE, PAPER_SPREAD = 0.4, 0.1  # the paper's best range, [0.3, 0.5]
-SCRATCH_RATE = 0.5  # the own rate of models trained from scratch (R-AT, section 5.2); pretrained encoders have 0.1
 
 
-def centre(own_rate: float) -> float:
+def centre(own_rate: float, from_scratch: bool) -> float:
     """The rate that a site adapts around by default: the paper's for a model trained from scratch, else its own.
-
-    >>> centre(0.5), centre(0.1)
-    (0.4, 0.1)
+    >>> centre(0.5, from_scratch=True), centre(0.0, from_scratch=True), centre(0.1, from_scratch=False)
+    (0.4, 0.0, 0.1)
     """
-    return PAPER_RATE if own_rate >= SCRATCH_RATE else own_rate
+    return PAPER_RATE if from_scratch and own_rate else own_rate
 
 
 def mean_ranks(values: Tensor) -> Tensor:
@@ -58,8 +57,8 @@ def drop_probabilities(ranks: Tensor, rates: Tensor, spread: float | Tensor) -> 
 class AdaptiveDropout:
     """The units' ranks learned in the clean pass, and the dropout of the passes that follow.
 
-    `rates=None` takes each site's own rate as the centre, or the paper's 0.4 from an own rate of 0.5 on; `spread` is
-    then a fraction of the centre (default: the paper's 0.1/0.4). With rates given, it is absolute (default 0.1).
+    `rates=None` takes each site's own rate as the centre, or the paper's 0.4 in a model trained from scratch; `spread`
+    is then a fraction of the centre (default: the paper's 0.1/0.4). With rates given, it is absolute (default 0.1).
     """
 
     rates: Sequence[float] | None = None
@@ -75,12 +74,12 @@ class AdaptiveDropout:
                 f"expected a dropout rate above 0, got {name} with all rates 0; give rates, as in rates=0.1"
             )
 
-    def probabilities(self, name: str, own_rate: float, units: int, passes: int) -> Tensor:
-        """q (passes, units) of one site."""
+    def probabilities(self, name: str, middle: float, units: int, passes: int) -> Tensor:
+        """q (passes, units) of one site, which adapts around `middle` where no rates are given."""
         ranks = self.ranks.get(f"{name}/{units}", torch.full((units,), 0.5, dtype=torch.float64))
         if self.rates is None:
             share = PAPER_SPREAD / PAPER_RATE if self.spread is None else self.spread
-            return drop_probabilities(ranks, ranks.new_full((passes,), centre(own_rate)), share * centre(own_rate))
+            return drop_probabilities(ranks, ranks.new_full((passes,), middle), share * middle)
         rates = ranks.new_tensor(self.rates if passes > 1 else [sum(self.rates) / len(self.rates)])
         return drop_probabilities(ranks, rates, PAPER_SPREAD if self.spread is None else self.spread)
 
@@ -102,22 +101,23 @@ class AdaptiveDropout:
     def applied(self, model: nn.Module, batch: Batch, passes: int) -> Iterator[None]:
         """Inside, the model drops adaptively; the batch holds `passes` copies of the examples, pass after pass."""
         layout = Layout(batch)
-        rows = len(batch["input_ids"])
+        rows, from_scratch = len(batch["input_ids"]), is_from_scratch(model)
         with ExitStack() as changes:
             until_left(changes, embedding_layer(model).register_forward_pre_hook(layout.look))
             for name, module in sites(model).items():
-                changes.enter_context(another_forward(module, self._forward(name, module, layout, rows, passes)))
+                forward = self._forward(name, module, centre(module.p, from_scratch), layout, rows, passes)
+                changes.enter_context(another_forward(module, forward))
             yield
 
     def _forward(
-        self, name: str, module: nn.Dropout, layout: Layout, rows: int, passes: int
+        self, name: str, module: nn.Dropout, middle: float, layout: Layout, rows: int, passes: int
     ) -> Callable[[Tensor], Tensor]:
         own = module.forward
 
         def forward(values: Tensor) -> Tensor:
             if values.dim() > 3 or not module.training:
                 return own(values)
-            q = self.probabilities(name, module.p, values.shape[-1], passes).to(values.device)
+            q = self.probabilities(name, middle, values.shape[-1], passes).to(values.device)
             axis = layout.axis(values, rows)
             if passes == 1 or axis is None:  # a site that no example owns, such as relative positions
                 return dropped(values, q.mean(0))

@@ -78,3 +78,12 @@ def extended(model: nn.Module, name: str, term: Callable[[], Tensor]) -> Iterato
         yield
     finally:
         handle.remove()
+
+
+def is_from_scratch(model: nn.Module) -> bool:
+    """Whether training starts from random weights: the mark that `uegr.models` sets; pretrained without a mark.
+
+    >>> is_from_scratch(nn.Linear(2, 2))
+    False
+    """
+    return bool(getattr(unwrapped(model), "from_scratch", False))
