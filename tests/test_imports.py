@@ -20,7 +20,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "evaluation": {"pieces", "models"} | BASE,
     "attacks": {"pieces", "models"} | BASE,
     "runs": ONE_RUN | BASE,
-    "benchmark": {"runs", "training", "ledger"} | BASE,
+    "benchmark": {"runs", "training", "ledger", "signals"} | BASE,
     "playground": {"models", "evaluation", "attacks", "runs"} | BASE,
     "report": {"ledger"} | BASE,  # reads results and statistics only
     "ledger": BASE,
@@ -34,6 +34,7 @@ MAY_KNOW: dict[str, set[str]] = {
     "doctor": {"data"} | BASE,
     "private": set(),  # a list that tests read
     "files": {"errors"},
+    "signals": {"errors"},
     "cache": {"files"},
     "packages": {"errors", "cache"},
 }

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import typer
 
-from tests.faults.processes import Running
+from tests.faults.processes import LIMIT, Running
 from uegr.cli import program
 
 ENDS = {signal.SIGTERM: 143, signal.SIGINT: 130}
@@ -43,6 +45,34 @@ def test_a_signal_before_the_command_has_begun_is_one_line(
     ended = Running(WORDS, tmp_path / "1.log").ended()
     assert ended.output == "\nuegr: interrupted; run it again with: uegr list methods\n"
     assert ended.code == ENDS[number]
+
+
+@pytest.mark.parametrize("number", ENDS)
+def test_a_signal_that_comes_where_python_cannot_raise_is_not_lost(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_a_callback() -> None:
+        value = {1}
+        kept = weakref.ref(value, lambda gone: signal.raise_signal(number))
+        del value
+        assert kept() is None
+        time.sleep(LIMIT)
+
+    monkeypatch.setattr(program, "rare", in_a_callback)
+    ended = Running(WORDS, tmp_path / "1.log").ended()
+    assert ended.output == "\nuegr: interrupted; run it again with: uegr list methods\n"
+    assert ended.code == ENDS[number]
+
+
+def test_another_exception_that_cannot_be_raised_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_a_callback() -> None:
+        value = {1}
+        kept = weakref.ref(value, lambda gone: 1 / 0)
+        del value
+        assert kept() is None
+
+    monkeypatch.setattr(program, "rare", in_a_callback)
+    assert "ZeroDivisionError" in Running(WORDS, tmp_path / "1.log").ended().output
 
 
 def test_a_second_sigterm_does_not_disturb_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

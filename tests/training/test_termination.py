@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.faults.ranks import TORCHRUN, ranks
-from uegr.cli.program import terminate
 from uegr.errors import Terminated
 from uegr.runs import manifest
 from uegr.runs.checkpoints import numbered
 from uegr.runs.train import train
+from uegr.signals import Ending
 from uegr.training import termination
 from uegr.training.callbacks import MetricsFile
 from uegr.training.config import RunConfig
@@ -39,7 +39,7 @@ def configured(home: Path, **training: Any) -> RunConfig:
 @pytest.fixture(autouse=True)
 def handled() -> Iterator[None]:
     """The handler of the program: without one, SIGTERM ends a process at once."""
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = signal.signal(signal.SIGTERM, Ending().ask)
     yield
     signal.signal(signal.SIGTERM, before)
 

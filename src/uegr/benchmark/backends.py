@@ -20,6 +20,7 @@ from uegr.benchmark.cells import attempt, failed_since, is_complete, record_fail
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import WARNING, Work
 from uegr.errors import DataWarning, InputError, Terminated, TrainingWarning
+from uegr.signals import Ending
 
 POLL = 0.5  # seconds between two checks of what other processes do
 RETRIES = 3  # of a Ray task whose node or process died
@@ -101,16 +102,11 @@ def do_cell(work: Work, cell: Cell, place: Place) -> None:
     sys.path[:] = place.path
     torch.set_num_threads(place.threads)
     try:
-        signal.signal(signal.SIGTERM, terminate)
+        Ending().listen()  # a training writes a checkpoint first (training/termination.py)
         with noted_warnings(work, cell):
             attempt(work, cell, wait=True)
     except Terminated:
         raise SystemExit(128 + signal.SIGTERM) from None
-
-
-def terminate(number: int, frame: Any) -> None:
-    """SIGTERM ends the process of a cell; a training writes a checkpoint first (training/termination.py)."""
-    raise Terminated
 
 
 @contextmanager

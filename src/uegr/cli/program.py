@@ -37,6 +37,7 @@ from uegr.cli.report import report
 from uegr.cli.train import train
 from uegr.cli.usage import in_one_line
 from uegr.errors import DataWarning, InputError, Terminated, TrainingWarning
+from uegr.signals import Ending
 from uegr.terminal import echo, one_line
 
 ONE, MANY, AROUND = "One run", "Many runs", "Data, models, methods"
@@ -106,9 +107,9 @@ app.add_typer(models, name="models", rich_help_panel=AROUND)
 
 
 def main() -> None:
-    """The entry point."""
+    """The entry point. SIGTERM ends a command like Ctrl-C; a training saves first (training/termination.py)."""
     try:
-        signal.signal(signal.SIGTERM, terminate)
+        Ending().listen()
         rare()
         show_own_warnings()
         quieten()
@@ -121,15 +122,8 @@ def main() -> None:
             raise  # a bug keeps its traceback
         echo(f"uegr: error: {one_line(line)}", error=True)
         raise SystemExit(2) from None
-
-
-def terminate(number: int, frame: Any) -> None:
-    """SIGTERM ends a command like Ctrl-C; a training may write a checkpoint first (training/termination.py).
-
-    Whoever ends a group of processes often sends it twice: the second one must not disturb the end.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Python is about to end, and cannot raise any more
 
 
 def ending(stop: KeyboardInterrupt, line: str) -> int:
