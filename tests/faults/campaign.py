@@ -26,7 +26,9 @@ from uegr.files import write_text
 from uegr.methods import METHODS
 
 ROUND = 5  # kills of one folder, before it may end and is judged
-SHARES = {"train": 0.7, "attack": 0.1, "benchmark": 0.1, "signals in train": 0.1}
+SHARES = {"train": 0.6, "attack": 0.1, "benchmark": 0.1}
+SIGNALS = {"train": 0.1, "attack": 0.05, "benchmark": 0.05}  # SIGTERM instead of a kill
+INTERRUPTED = {143, -signal.SIGTERM}  # the last: before the command has its handler
 EXAMPLES = 12
 MOMENT = 0.8  # a signal comes within this share of the time that the command takes
 
@@ -101,16 +103,16 @@ def until_over(world: World, words: Callable[[], list[Any]], longest: float, num
     world.uegr(*words())
 
 
-def trainings(campaign: Campaign, kills: int, work: str = "train", number: int = signal.SIGKILL) -> None:
+def trainings(campaign: Campaign, work: str, count: int, number: int) -> None:
     """Rounds over all methods until there were so many kills."""
-    while campaign.count(work) < kills:
+    while campaign.count(work) < count:
         training_round(campaign, work, next(campaign.methods), number)
 
 
 def training_round(campaign: Campaign, work: str, method: str, number: int) -> None:
     """A folder that is hit some times, then ends, and equals that of the undisturbed training."""
     longest, world = campaign.whole(method), campaign.world()
-    world.codes |= {130, 143, -signal.SIGTERM}  # the last: before the command has its handler
+    world.codes |= INTERRUPTED
     run = world.place / "run"
     words = world.train(run, method)
     until_over(world, lambda: [*words, *resumed(run)], longest, number)
@@ -124,18 +126,19 @@ def resumed(run: Path) -> list[str]:
     return ["--resume"] if (run / "config.yaml").exists() else []
 
 
-def attacks(campaign: Campaign, kills: int) -> None:
+def attacks(campaign: Campaign, work: str, count: int, number: int) -> None:
     """An attack on a finished run, killed and resumed: the result keeps what it had, and gets the attack."""
-    while campaign.count("attack") < kills:
+    while campaign.count(work) < count:
         world = campaign.world()
+        world.codes |= INTERRUPTED
         run = world.copy("finished")
         words = ["attack", run, *ATTACK, "--examples", EXAMPLES, "--resume"]
         if not campaign.outcomes:
             campaign.longest["attack"], campaign.outcomes = campaign.seconds(*words), outcomes(run)
             continue
-        until_over(world, lambda words=words: words, campaign.longest["attack"])
+        until_over(world, lambda words=words: words, campaign.longest["attack"], number)
         same = outcomes(run) == campaign.outcomes and len(attacks_of(run)) == 2
-        campaign.note("attack", world, [] if same else ["the attack has other outcomes"])
+        campaign.note(work, world, [] if same else ["the attack has other outcomes"])
 
 
 def outcomes(run: Path) -> list[str]:
@@ -144,16 +147,17 @@ def outcomes(run: Path) -> list[str]:
     return sorted(line for line in lines if json.loads(line)["kind"] == "outcome")
 
 
-def grids(campaign: Campaign, kills: int) -> None:
+def grids(campaign: Campaign, work: str, count: int, number: int) -> None:
     """A grid that is killed: what is finished stays as it is, byte for byte, and the rest is done."""
-    while campaign.count("benchmark") < kills:
+    while campaign.count(work) < count:
         world = campaign.world()
+        world.codes |= INTERRUPTED
         grid = world.place / "grid"
         if "benchmark" not in campaign.longest:
             campaign.longest["benchmark"] = campaign.seconds(*world.benchmark(world.place / "first"))
-        until_over(world, lambda world=world, grid=grid: again(world, grid), campaign.longest["benchmark"])
+        until_over(world, lambda world=world, grid=grid: again(world, grid), campaign.longest["benchmark"], number)
         cells = len(complete_cells(grid))
-        campaign.note("benchmark", world, [] if cells == 2 else [f"{cells} cells, {world.ended[-1].output}"])
+        campaign.note(work, world, [] if cells == 2 else [f"{cells} cells, {world.ended[-1].output}"])
 
 
 def again(world: World, grid: Path) -> list[object]:
@@ -185,13 +189,16 @@ def rows(campaign: Campaign) -> None:
         campaign.record(campaign.found)
 
 
+ROUNDS = {"train": trainings, "attack": attacks, "benchmark": grids}
+
+
 def kills(campaign: Campaign, count: int) -> None:
     """So many kills and signals, shared among the works; a hundred at a time, so that a part has them all."""
     for part in [*range(100, count, 100), count]:
-        trainings(campaign, round(SHARES["train"] * part))
-        attacks(campaign, round(SHARES["attack"] * part))
-        grids(campaign, round(SHARES["benchmark"] * part))
-        trainings(campaign, round(SHARES["signals in train"] * part), "signals in train", signal.SIGTERM)
+        for work, share in SHARES.items():
+            ROUNDS[work](campaign, work, round(share * part), signal.SIGKILL)
+        for work, share in SIGNALS.items():
+            ROUNDS[work](campaign, f"signals in {work}", round(share * part), signal.SIGTERM)
 
 
 def main() -> None:
