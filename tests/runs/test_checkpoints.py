@@ -15,9 +15,9 @@ from safetensors.torch import load_file, save_file
 
 from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder
-from uegr.errors import InputError
+from uegr.errors import DataWarning, InputError
 from uegr.runs import folder, manifest
-from uegr.runs.checkpoints import numbered
+from uegr.runs.checkpoints import check_origin, numbered
 from uegr.runs.finished import open_run
 from uegr.runs.hub import write_hub_folder
 from uegr.runs.train import train
@@ -182,6 +182,28 @@ def test_another_number_of_threads_is_said(home: Path, cut: Path, monkeypatch: p
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads + 1)
     (line,) = warned(home, cut)
     assert f"set OMP_NUM_THREADS={threads} for the same bits" in line
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("config", "another", "expected the configuration that"),
+        ("rows", {"data": ["another", "another"]}, "expected the rows that"),
+        ("weights", "another", "expected the base weights that"),
+        ("processes", 3, "expected the 1 processes that .* was started with, got 3; start as many with torchrun"),
+    ],
+)
+def test_what_a_checkpoint_was_trained_from_must_be_the_same(cut: Path, key: str, value: Any, line: str) -> None:
+    before = manifest.read(numbered(cut)[0]).origin
+    check_origin(cut, before, before)
+    with pytest.raises(InputError, match=line):
+        check_origin(cut, before, before.model_copy(update={key: value}))
+
+
+def test_other_versions_are_said(cut: Path) -> None:
+    before = manifest.read(numbered(cut)[0]).origin
+    with pytest.warns(DataWarning, match=r"was started with torch .*: the weights may differ"):
+        check_origin(cut, before, before.model_copy(update={"versions": before.versions | {"torch": "0"}}))
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
