@@ -46,7 +46,10 @@ def test_an_attack_changes_words_and_the_answer(play: Playground) -> None:
     assert changed
     assert "".join(piece for piece, _ in last.before) == TEXT
     assert "".join(piece for piece, _ in last.after) == last.outcome.found
-    assert last.summary.startswith(f"label changed; {len(changed)} of 8 words, ")
+    assert last.last is not None
+    shares = last.first.probabilities["bad"], last.last.probabilities["good"]
+    told = f"bad {shares[0]:.0%} → good {shares[1]:.0%}: label changed ({len(changed)} of 8 words, "
+    assert last.told(play.models[1]).startswith(told)
 
 
 def test_an_attack_on_letters_needs_no_lexicon(play: Playground) -> None:
@@ -56,9 +59,13 @@ def test_an_attack_on_letters_needs_no_lexicon(play: Playground) -> None:
 
 def test_where_nothing_may_change_the_page_says_so(play: Playground) -> None:
     found = next(play.attacked("w1 w2", "pwws"))
-    assert (found.after, found.last, found.summary) == ([], None, "not attacked: nothing to change (words.tsv)")
+    assert (found.after, found.last, found.told(play.models[0])) == (
+        [],
+        None,
+        "not attacked: nothing to change (words.tsv)",
+    )
     found = next(play.attacked("!!! ???", "deepwordbug"))
-    assert found.summary == "not attacked: no words"
+    assert found.told(play.models[0]) == "not attacked: no words"
 
 
 def test_an_attack_that_the_page_does_not_offer_is_refused(play: Playground) -> None:
@@ -92,7 +99,7 @@ def test_the_smallest_radius_that_changes_the_label_is_found(play: Playground) -
     assert RADII[place - 1] < line.flips <= RADII[place]
     at = play.moved(TEXT, RADII[place])[1]
     assert (at.changed, at.answer.label) == (True, "good")
-    assert at.summary == f"label changed; it changes from radius {line.flips:.3g}"
+    assert at.told == f"label changed; it first changes at radius {line.flips:.3g}"
     assert not play.moved(TEXT, 0)[1].changed
 
 

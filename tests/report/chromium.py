@@ -53,8 +53,12 @@ class Browser:
 
     def open(self, path: Path) -> float:
         """Open a file; the seconds until its load event has been handled."""
+        return self.visit(path.resolve().as_uri())
+
+    def visit(self, url: str) -> float:
+        """Open an address; the seconds until its load event has been handled."""
         started = time.perf_counter()
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=url)
         self.until("document.readyState === 'complete'")
         return time.perf_counter() - started
 
@@ -80,6 +84,12 @@ class Browser:
     def requests(self) -> list[str]:
         sent = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
         return [one["request"]["url"] for one in sent]
+
+    def type(self, selector: str, text: str) -> None:
+        """Put a text into a box, in place of what is there, as a keyboard does."""
+        self.run(f"document.querySelector({json.dumps(selector)}).select()")
+        self.run(f"document.querySelector({json.dumps(selector)}).focus()")
+        self.ask("Input.insertText", text=text)
 
     def size(self, width: int, height: int, dark: bool = False) -> None:
         phone = width < 600

@@ -38,13 +38,13 @@ class Attacked:
         """Whether the label changed."""
         return self.outcome.status == "success"
 
-    @property
-    def summary(self) -> str:
-        """One line for the page."""
+    def told(self, model: Model) -> str:
+        """One line for the page: how the answer moved, and at what cost."""
         if self.last is None:
             return f"not attacked: {self.outcome.reason}"
-        share = f"{len(self.outcome.changes)} of {self.outcome.words} words, {self.outcome.queries:,} queries"
-        return f"{'label changed' if self.flipped else 'label kept'}; {share}"
+        cost = f"{len(self.outcome.changes)} of {self.outcome.words} words, {self.outcome.queries:,} queries"
+        change = "label changed" if self.flipped else "label kept"
+        return f"{model.told(self.first)} → {model.told(self.last)}: {change} ({cost})"
 
 
 def choices(surface: str = "default") -> list[str]:

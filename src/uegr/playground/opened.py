@@ -6,7 +6,7 @@ from pathlib import Path
 
 from uegr.errors import InputError
 from uegr.models.texts import Text
-from uegr.runs.finished import FinishedTask, open_run
+from uegr.runs.finished import FinishedTask, Prediction, open_run
 from uegr.terminal import clean, one_line
 
 MOST = 2_000  # characters of a text: an attack on it still ends within seconds
@@ -49,6 +49,11 @@ class Model:
         model = Path(config.model.name).name
         state = "calibrated" if self.calibrated else "not calibrated"
         return one_line(f"{config.method.name}, {model}, {state}")
+
+    def told(self, answer: Prediction) -> str:
+        """The label and its probability, such as `good 93%`."""
+        shares = list(answer.probabilities.values())
+        return f"{self.labels[shares.index(max(shares))]} {max(shares):.0%}"
 
 
 def distinct(names: Sequence[str]) -> list[str]:

@@ -31,6 +31,10 @@ The embedded text moves along the gradient of the loss (FGM). A radius of 1 is t
 """
 BARS = 5  # labels at most, the likeliest first
 CHANGED, REPLACED = "changed", "replaced"
+ALARM = "#ef444440"  # behind a label that changed
+SIDES = ["first", "second"]  # of a pair
+SEARCHING = "searching ..."
+WIDTH = 280  # of a column at least, in pixels; on a phone they are below each other
 COLOURS = {REPLACED: "#f59e0b", CHANGED: "#ef4444"}
 Update = Any  # what Gradio takes for a component
 
@@ -61,7 +65,7 @@ class Page:
         names = ("First text", "Second text") if self.play.paired else ("Text",)
         with self.ui.Row():
             boxes = [
-                self.ui.Textbox(first, label=name, lines=2, max_length=MOST, elem_id=f"text{number}", min_width=280)
+                self.ui.Textbox(first, label=name, lines=2, max_length=MOST, elem_id=f"text{number}", min_width=WIDTH)
                 for number, (name, first) in enumerate(zip(names, self.examples[0], strict=True))
             ]
         self.ui.Examples([list(one) for one in self.examples], boxes, cache_examples=False, label="Or try one of these")
@@ -72,36 +76,30 @@ class Page:
         found = []
         with self.ui.Row():
             for model in self.play.models:
-                with self.ui.Column(min_width=280):
-                    found.append(self.ui.Label(label=model.name, num_top_classes=BARS, elem_classes="answer"))
-                    self.ui.Textbox(model.about, **PLAIN)
+                with self.ui.Column(min_width=WIDTH, elem_classes="model"):
+                    found.append(self.answer(model.name, "first"))
+                    self.ui.Textbox(model.about, elem_classes="line", **PLAIN)
         return found
 
     def attack_controls(self) -> tuple[Any, Any, Any]:
         """Which attack, on which side of a pair, and the button."""
         names = self.play.attacks
-        with self.ui.Row(equal_height=True, elem_id="controls"):
-            attack = self.ui.Dropdown(names, value=default_choice(names), label="Attack", elem_id="attack")
-            sides, paired = ["first", "second"], self.play.paired
-            side = self.ui.Radio(sides, value="second", label="Text that may change", visible=paired)
-            button = self.ui.Button("Attack", variant="primary", elem_id="press", min_width=200)
-        return attack, side, button
+        with self.ui.Row(elem_id="controls"):
+            paired, small = self.play.paired, {"scale": 0, "min_width": 260}
+            attack = self.ui.Dropdown(names, value=default_choice(names), label="Attack", elem_id="attack", **small)
+            side = self.ui.Radio(SIDES, value=SIDES[-1], label="Text that may change", **small) if paired else None
+            button = self.ui.Button("Attack", variant="primary", elem_id="press", **small)
+        return attack, side or self.ui.State(SIDES[-1]), button
 
     def attack_row(self) -> tuple[Any, list[tuple[Any, ...]]]:
         """For each model: the text before and after, the answer after, one line."""
         found = []
         with self.ui.Row(visible=False, elem_id="attacked") as row:
             for model in self.play.models:
-                with self.ui.Column(min_width=280):
-                    marks: dict[str, Any] = {"color_map": COLOURS, "show_inline_category": False}
-                    found.append(
-                        (
-                            self.ui.HighlightedText(label=f"{model.name}: before", **marks),
-                            self.ui.HighlightedText(label=f"{model.name}: after", elem_classes="after", **marks),
-                            self.ui.Label(label="Answer after the attack", num_top_classes=BARS),
-                            self.ui.Textbox(elem_classes="attack-line", **PLAIN),
-                        )
-                    )
+                with self.ui.Column(min_width=WIDTH, elem_classes="model"):
+                    line = self.ui.Textbox(elem_classes=["line", "told", "attack-line"], **PLAIN)
+                    texts = [self.marked_text(f"{model.name}: {when}", when) for when in ("before", "after")]
+                    found.append((line, *texts, self.answer(f"{model.name}: answer after", "last")))
         return row, found
 
     def radius_row(self) -> list[tuple[Any, ...]]:
@@ -109,10 +107,19 @@ class Page:
         found = []
         with self.ui.Row():
             for model in self.play.models:
-                with self.ui.Column(min_width=280):
-                    label = self.ui.Label(label=model.name, num_top_classes=BARS, elem_classes="moved")
-                    found.append((label, self.ui.Textbox(elem_classes="radius-line", **PLAIN)))
+                with self.ui.Column(min_width=WIDTH, elem_classes="model"):
+                    line = self.ui.Textbox(elem_classes=["line", "told", "radius-line"], **PLAIN)
+                    found.append((line, self.answer(model.name, "moved")))
         return found
+
+    def answer(self, name: str, kind: str) -> Any:
+        """A label with bars."""
+        return self.ui.Label(label=name, num_top_classes=BARS, elem_classes=["answer", kind])
+
+    def marked_text(self, name: str, kind: str) -> Any:
+        """A text with its changed words marked."""
+        looks = {"color_map": COLOURS, "show_inline_category": False}
+        return self.ui.HighlightedText(label=name, elem_classes=["marked", kind], **looks)
 
     def connect(self) -> None:
         """Typing asks all models; the button attacks; the slider moves."""
@@ -168,21 +175,30 @@ class Page:
         try:
             found = self.play.moved(self.text(texts), radius)
         except InputError:
-            return [None, ""] * len(self.moved)
+            return ["", None] * len(self.moved)
         pairs = zip(self.play.models, found, strict=True)
-        return [part for model, one in pairs for part in (bars(model, one.answer), one.summary)]
+        return [part for model, one in pairs for part in (one.told, self.shown(model, one.answer, one.changed))]
 
     def on_attack(self, attack: str, side: Any, *texts: str | None) -> Iterator[list[Update]]:
         """What the attack does to each model, one after the other."""
-        shown: list[Update] = [[], [], None, "searching"] * len(self.attacked)
+        shown: list[Update] = [SEARCHING, [], [], None] * len(self.attacked)
         try:
             found = self.play.attacked(self.text(texts), attack, side)
             yield [self.noted(""), self.ui.Row(visible=True), *shown]
             for number, (model, one) in enumerate(zip(self.play.models, found, strict=True)):
-                shown[4 * number : 4 * number + 4] = drawn(model, one)
+                shown[4 * number : 4 * number + 4] = self.drawn(model, one)
                 yield [self.noted(""), self.ui.Row(visible=True), *shown]
         except InputError as error:
-            yield [self.noted(str(error)), self.ui.Row(visible=False), *([[], [], None, ""] * len(self.attacked))]
+            yield [self.noted(str(error)), self.ui.Row(visible=False), *(["", [], [], None] * len(self.attacked))]
+
+    def drawn(self, model: Model, one: Attacked) -> list[Update]:
+        """The components of one model after an attack."""
+        texts = highlighted(one.before, REPLACED), highlighted(one.after, CHANGED)
+        return [one.told(model), *texts, self.shown(model, one.last or one.first, one.flipped)]
+
+    def shown(self, model: Model, answer: Prediction, changed: bool) -> Update:
+        """The answer after something was done to the text; another label than before stands out."""
+        return self.ui.Label(bars(model, answer), color=ALARM if changed else "transparent")
 
 
 PLAIN: dict[str, Any] = {"interactive": False, "show_label": False, "container": False, "lines": 1}
@@ -191,12 +207,6 @@ PLAIN: dict[str, Any] = {"interactive": False, "show_label": False, "container":
 def bars(model: Model, answer: Prediction) -> dict[str, float]:
     """Probabilities under the names that may be shown."""
     return dict(zip(model.labels, answer.probabilities.values(), strict=True))
-
-
-def drawn(model: Model, one: Attacked) -> list[Update]:
-    """The components of one model after an attack."""
-    last = one.last or one.first
-    return [highlighted(one.before, REPLACED), highlighted(one.after, CHANGED), bars(model, last), one.summary]
 
 
 def highlighted(pieces: list[Piece], name: str) -> list[tuple[str, str | None]]:

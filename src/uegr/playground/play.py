@@ -28,14 +28,15 @@ class Moved:
     flips: float | None
 
     @property
-    def summary(self) -> str:
+    def told(self) -> str:
         """One line for the page.
 
-        >>> Moved(Prediction("good", {"good": 1.0}), False, 0.314).summary
-        'label kept; it changes from radius 0.314'
+        >>> Moved(Prediction("good", {"good": 1.0}), changed=False, flips=0.314).told
+        'label kept; it first changes at radius 0.314'
         """
-        where = f"it changes from radius {self.flips:.3g}" if self.flips is not None else f"also at {RADII[-1]:g}"
-        return f"{'label changed' if self.changed else 'label kept'}; {where}"
+        if self.flips is None:
+            return f"label kept, up to radius {RADII[-1]:g}"
+        return f"{'label changed' if self.changed else 'label kept'}; it first changes at radius {self.flips:.3g}"
 
 
 class Playground:

@@ -6,12 +6,14 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from uegr.errors import InputError
 from uegr.playground.play import Playground
 
-HOST, PORT = "127.0.0.1", 7860
+HOST = "127.0.0.1"
+CSS = Path(__file__).with_name("page.css")
 SILENT = {"GRADIO_ANALYTICS_ENABLED": "False", "HF_HUB_DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
 # The browser enforces what the page promises: nothing is loaded from, or sent to, another host.
 POLICY = (
@@ -19,7 +21,6 @@ POLICY = (
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-CSS = ""
 
 
 def check_gradio() -> None:
@@ -59,7 +60,9 @@ def application(play: Playground) -> Any:
     theme = gr.themes.Default(primary_hue="indigo", font=system, font_mono=("ui-monospace", "monospace"))
     options: dict[str, Any] = {"footer_links": [], "run_history": False, "ssr_mode": False, "mcp_server": False}
     options |= {"enable_monitoring": False, "pwa": False, "show_error": False, "max_file_size": 1}
-    return gr.mount_gradio_app(app, Page(play).blocks, path="/", theme=theme, css=CSS, server_name=HOST, **options)
+    return gr.mount_gradio_app(
+        app, Page(play).blocks, path="/", theme=theme, css_paths=CSS, server_name=HOST, **options
+    )
 
 
 class Guard:
@@ -93,7 +96,7 @@ def serve(play: Playground, place: socket.socket, tell: Callable[[str], None], b
     tell(f"the playground is at {address}; Ctrl-C ends it")
     if browser and has_display():
         webbrowser.open(address)  # the socket listens already
-    settings = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)
+    settings = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
     uvicorn.Server(settings).run(sockets=[place])
 
 
