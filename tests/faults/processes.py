@@ -4,15 +4,19 @@ import os
 import select
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
+
 from tests.forks import forked
 from uegr.cli import main
 
+tqdm.set_lock(threading.RLock())  # its usual lock is shared by all forks, and one that is killed may hold it for ever
 LIMIT = 600.0  # seconds, on a busy machine; a command that takes longer hangs
 
 
