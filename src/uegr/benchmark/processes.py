@@ -4,12 +4,14 @@ import ctypes
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import yaml
 
 from uegr.benchmark.plan import Cell
 from uegr.benchmark.work import Work
 from uegr.files import write_text
+from uegr.runs.folder import CONFIG
 from uegr.runs.prepare import resolved
 from uegr.training.config import RunConfig
 
@@ -20,27 +22,22 @@ def train_together(work: Work, cell: Cell, config: RunConfig) -> None:
     """`uegr train` under torchrun; the batch size is that of one process."""
     file = work.root / "locks" / f"{cell.name}.yaml"
     write_text(file, yaml.safe_dump(resolved(config), sort_keys=False, allow_unicode=True))
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={cell.processes}"]
-    train = [
-        "-m",
-        "uegr.cli",
-        "train",
-        "--config",
-        str(file),
-        "--output",
-        str(work.folder(cell)),
-        "--resume",
-        "--quiet",
-        "--allow-code",  # what the file names was allowed when the grid was read
-    ]
-    command, nowhere, pipe = [sys.executable, *launcher, *train], subprocess.DEVNULL, subprocess.PIPE
-    with subprocess.Popen(command, stdout=nowhere, stderr=pipe, preexec_fn=end_with_parent) as run:
+    words, nowhere, pipe = command(file, work.folder(cell), cell.processes), subprocess.DEVNULL, subprocess.PIPE
+    with subprocess.Popen(words, stdout=nowhere, stderr=pipe, preexec_fn=end_with_parent) as run:
         try:
             _, errors = run.communicate()
         finally:
             run.terminate()  # torchrun ends its processes when it is asked to
     if run.returncode:
         raise RuntimeError(last_error(errors.decode("utf-8", "replace"), run.returncode))
+
+
+def command(file: Path, place: Path, processes: int) -> list[str]:
+    """What trains a configuration in a folder; a run that has started there is resumed."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    train = ["-m", "uegr.cli", "train", "--config", str(file), "--output", str(place), "--quiet"]
+    train += ["--allow-code"]  # what the file names was allowed when the grid was read
+    return [sys.executable, *launcher, *train, *(["--resume"] if (place / CONFIG).is_file() else [])]
 
 
 def end_with_parent() -> None:
