@@ -20,6 +20,7 @@ from uegr.runs import folder, manifest
 from uegr.runs.checkpoints import check_origin, numbered
 from uegr.runs.finished import open_run
 from uegr.runs.hub import write_hub_folder
+from uegr.runs.prepare import resolved
 from uegr.runs.train import train
 from uegr.training.callbacks import MetricsFile, best_folders
 from uegr.training.config import RunConfig
@@ -187,7 +188,6 @@ def test_another_number_of_threads_is_said(home: Path, cut: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("key", "value", "line"),
     [
-        ("config", "another", "expected the configuration that"),
         ("rows", {"data": ["another", "another"]}, "expected the rows that"),
         ("weights", "another", "expected the base weights that"),
         ("processes", 3, "expected the 1 processes that .* was started with, got 3; start as many with torchrun"),
@@ -198,6 +198,15 @@ def test_what_a_checkpoint_was_trained_from_must_be_the_same(cut: Path, key: str
     check_origin(cut, before, before)
     with pytest.raises(InputError, match=line):
         check_origin(cut, before, before.model_copy(update={key: value}))
+
+
+def test_another_configuration_is_refused_before_what_it_names_is_looked_for(home: Path, cut: Path) -> None:
+    config = configured(home)
+    config = config.model_copy(update={"dataset": config.dataset.model_copy(update={"name": "/nowhere"})})
+    folder.write_config(cut, resolved(config))
+    (numbered(cut)[0] / manifest.NAME).unlink()  # the one before it knows too
+    with pytest.raises(InputError, match=r"expected the configuration that .* restore its config.yaml"):
+        train(config, cut, resume=True, quiet=True)
 
 
 def test_other_versions_are_said(cut: Path) -> None:

@@ -3,6 +3,8 @@
 import json
 import math
 import shutil
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +84,23 @@ def newest(folder: Path, started_from: Origin, keeps_best: bool) -> Path | None:
     return None
 
 
-def check_origin(folder: Path, before: Origin, now: Origin) -> None:
-    """Refuse another configuration, other rows or base weights; warn where the bits will differ."""
-    if before.config != now.config:
+def check_settings(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Refuse another configuration than that of the newest checkpoint, before what it names is looked for."""
+    for path in numbered(folder):
+        with suppress(InputError):  # a damaged manifest: `newest` names it
+            before = manifest.read(path).origin.config
+            break
+    else:
+        return
+    if before != manifest.settings_hash(settings):
         raise InputError(
             f"expected the configuration that {folder} was started with, got another; "
             "restore its config.yaml, or choose another --output"
         )
+
+
+def check_origin(folder: Path, before: Origin, now: Origin) -> None:
+    """Refuse other rows or base weights; warn where the bits will differ."""
     for task, rows in now.rows.items():
         if before.rows.get(task) != rows:
             raise InputError(

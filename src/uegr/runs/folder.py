@@ -48,7 +48,8 @@ def is_done(folder: Path) -> bool:
 def read(folder: Path) -> Result:
     """The result of a finished run."""
     if not is_done(folder) and (folder / CONFIG).is_file():
-        raise InputError(f"{folder} is an unfinished run; finish it with `uegr train --resume {quote(str(folder))}`")
+        finish = f"finish it with `uegr train --resume {quote(str(folder))}`"
+        raise InputError(f"{folder} is an unfinished run: it has no file {RESULT}; {finish}")
     if not is_done(folder):
         raise InputError(f"expected a finished run with {RESULT} in {folder}, got none; run `uegr train` first")
     return results.read(folder / RESULT)

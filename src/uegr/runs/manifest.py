@@ -69,7 +69,7 @@ class Manifest(Part):
 def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], weights: str, versions: dict[str, str]) -> Origin:
     """What a run is trained from; `rows` are the tokenised rows by task, `weights` the hash of the model's."""
     return Origin(
-        config=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
+        config=settings_hash(settings),
         rows={task: [part._fingerprint for part in parts] for task, parts in rows.items()},
         weights=weights,
         versions=versions,
@@ -77,6 +77,11 @@ def origin(settings: Mapping[str, Any], rows: Mapping[str, Any], weights: str, v
         processes=int(os.environ.get("WORLD_SIZE", 1)),
         commit=commit(),
     )
+
+
+def settings_hash(settings: Mapping[str, Any]) -> str:
+    """The hash of a resolved configuration."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 def hashing(model: Any) -> Callable[[], str]:

@@ -34,12 +34,13 @@ def train(
     one returns the result, the others None. `device` is cpu, cuda or mps; default: cuda if there is one, else cpu.
     """
     computes_on, settings = chosen_device(device).type, resolved(config)
-    check_reporting(config.training.report_to)
     first = int(os.environ.get("RANK", 0)) == 0
     if first:  # another process may come late, and find what the first one has written
         folder.check(place, settings, resume)
+        checkpoints.check_settings(place, settings)
     if folder.is_done(place):
         return folder.finished(place)
+    check_reporting(config.training.report_to)
     prepared = prepare(start.located(config, place), development=development)
     augment.check(prepared)
     probes.check(prepared)
