@@ -270,4 +270,7 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
 def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(command, uegr, finished, tmp_path):
     run = unfinished(finished, tmp_path / "a run")
     code, _, error = uegr(*command, run)
-    assert (code, error) == (2, f"{run} is an unfinished run: it has no file result.json; finish it with `uegr train --resume '{run}'`")
+    assert (code, error) == (
+        2,
+        f"{run} is an unfinished run: it has no file result.json; finish it with `uegr train --resume '{run}'`",
+    )
