@@ -66,6 +66,7 @@ def test_everything_that_is_measured_is_printed_and_what_is_left_out_with_its_re
         "Brier score",
         "sharpness",
         "(CKA) by layer",
+        " weights)",
     ):
         assert any(shown in line for line in lines), f"{shown} is not in {out}"
     assert "left out: shift: no card names such a set for data; name one with --dataset" in lines

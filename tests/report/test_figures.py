@@ -7,6 +7,7 @@ from tests.report.synthetic_runs import groups_of, result, share, task, with_eva
 from uegr.report.columns import columns_of
 from uegr.report.figures import figures_of
 from uegr.report.reading import Run, tasks_of
+from uegr.report.tables import explained
 from uegr.statistics import Figure
 
 
@@ -70,3 +71,11 @@ def test_the_metric_that_all_runs_were_told_to_use_is_their_own_figure_and_never
     mixed = groups_of(chosen(runs[0], None), chosen(runs[1], "macro_f1"))
     assert [group.columns["own"].quantity.metric for group in mixed] == ["accuracy"] * 2
     assert [group.columns["own"].mean for group in mixed] == [0.97] * 2
+
+
+def test_a_distance_of_weights_rests_on_no_rows():
+    """A page said that it rests on 17,389,824 rows."""
+    (group,) = groups_of(result("imdb", "uegr", 0))
+    cell = group.cells["drift/weight_distance"]
+    assert (cell.figure.n, cell.rows) == (100, 0)
+    assert "rows" not in explained(cell)

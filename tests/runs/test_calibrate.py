@@ -13,7 +13,7 @@ from uegr import cli, open_run
 from uegr.errors import DataWarning, InputError
 from uegr.evaluation.calibration import temperature
 from uegr.result import Temperature
-from uegr.runs import folder, manifest
+from uegr.runs import calibrate, folder, manifest
 from uegr.runs.attack import attack_run
 from uegr.runs.calibrate import honest_temperature
 from uegr.runs.evaluate import evaluate_run
@@ -111,6 +111,18 @@ def test_training_fits_the_temperature_on_validation_rows(home):
     assert (stored.split, stored.rows) == ("validation", 40)
     for factor in (0.1, 10):
         assert open_run(scaled(home, factor)).task().heat() == pytest.approx(factor * stored.value, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("least", "remedy"), [(10, "attack fewer rows with --examples"), (50, "other rows with --dataset")]
+)
+def test_the_remedy_for_too_few_rows_is_one_that_can_work(home, monkeypatch, least, remedy):
+    monkeypatch.setattr(calibrate, "LEAST", least)
+    task = open_run(home / "run").task()
+    texts = task.data().splits["validation"]["text"]
+    with pytest.warns(DataWarning, match=f"got 4 of 40; .*{remedy}"):
+        assert honest_temperature(task, set(texts[4:])) is None
+    assert honest_temperature(task, ()) == task.about.temperature  # rows of another file
 
 
 def figures(place, task):

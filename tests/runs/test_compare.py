@@ -52,6 +52,7 @@ def test_an_attack_that_both_went_through_is_compared(runs: tuple[Path, Path], t
     found = compare_runs(*runs)
     (attacked,) = [pair for pair in found.pairs if "deepwordbug" in pair.label]
     known = [folder.read(run).tasks["data"].attacks["deepwordbug on data, 8 examples"] for run in runs]
+    assert attacked.label == "accuracy, deepwordbug"  # data and rows are told beside it
     assert attacked.first.value == known[0].accuracy_after.value
     assert attacked.second.value == known[1].accuracy_after.value
     other = Path(shutil.copytree(runs[1], tmp_path / "long"))

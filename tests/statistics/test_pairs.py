@@ -3,7 +3,7 @@
 import numpy as np
 
 from uegr.statistics import Figure, mcnemar
-from uegr.statistics.pairs import Pair, adjusted, paired_metric, paired_shares, separate
+from uegr.statistics.pairs import Pair, adjusted, moved_share, paired_metric, paired_shares, separate
 
 
 def test_the_interval_over_the_same_rows_is_narrower_than_that_of_two_figures() -> None:
@@ -19,6 +19,25 @@ def test_the_interval_over_the_same_rows_is_narrower_than_that_of_two_figures() 
     assert paired_shares("accuracy", second, first).favours == -1
 
 
+def test_six_rows_on_which_both_agree_do_not_show_that_the_models_are_equal() -> None:
+    """`uegr compare` printed +0.0 (+0.0 to +0.0) for six rows."""
+    found = paired_shares("accuracy", [True] * 5 + [False], [True] * 5 + [False]).difference
+    assert found.value == 0.0
+    assert found.low < -0.2
+    assert found.high > 0.2
+    assert paired_shares("accuracy", [False] * 4, [True] * 4).difference.high == 1.0
+
+
+def test_the_interval_of_a_paired_difference_holds_what_it_promises() -> None:
+    """Drawn from known shares of gained and lost rows: 95% of the intervals hold the true difference."""
+    draw, rows = np.random.default_rng(0), 40
+    for gained, lost in ((0.1, 0.05), (0.02, 0.02), (0.2, 0.02)):
+        counts = draw.multinomial(rows, [gained, lost, 1 - gained - lost], 2000)
+        found = [moved_share(int(more), int(fewer), rows) for more, fewer, _ in counts]
+        held = np.mean([one.low <= gained - lost <= one.high for one in found])
+        assert held >= 0.94, (gained, lost, held)
+
+
 def test_a_metric_is_resampled_with_the_same_rows_for_both() -> None:
     draw = np.random.default_rng(1)
     truth = draw.normal(size=100)
@@ -26,7 +45,8 @@ def test_a_metric_is_resampled_with_the_same_rows_for_both() -> None:
     pair = paired_metric(
         "error", lambda found, labels: float(np.mean((found - labels) ** 2)), noisy, noisy - 0.0, truth
     )
-    assert pair.difference == Figure(0.0, 0.0, 0.0, 100)
+    assert pair.difference.value == 0.0
+    assert not pair.difference.bounded  # resampled rows that all agree tell nothing about other rows
     assert pair.favours == 0
     assert pair.first.low < pair.first.value < pair.first.high
 

@@ -52,7 +52,7 @@ class Cell:
     @property
     def rows(self) -> int:
         """The fewest rows that a seed's figure rests on; 0 where it rests on none."""
-        return min(figure.n for figure in self.figures.values())
+        return min(figure.n for figure in self.figures.values()) if self.quantity.of_rows else 0
 
 
 def over_seeds(runs: Iterable[tuple[int, Mapping[Key, Entry]]]) -> dict[Key, Cell]:

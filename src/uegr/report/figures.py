@@ -69,6 +69,11 @@ class Quantity:
         return self.metric in SHARES
 
     @property
+    def of_rows(self) -> bool:
+        """Whether n counts rows; that of a distance of weights counts these."""
+        return self.metric != "weight_distance"
+
+    @property
     def better(self) -> int:
         """1: more is better, -1: less is, 0: neither."""
         return -1 if self.metric in LESS_IS_MORE else 0 if self.metric in NEITHER else 1

@@ -114,7 +114,8 @@ def other_figures(evaluation: Evaluation) -> Iterator[str]:
     """The figures that are not shares, one line each."""
     for entry in evaluated(evaluation):
         if not entry.quantity.share:
-            yield f"{entry.quantity.label}: {entry.figure.value:.4g}  ({entry.figure.n:,} rows)"
+            unit = "rows" if entry.quantity.of_rows else "weights"
+            yield f"{entry.quantity.label}: {entry.figure.value:.4g}  ({entry.figure.n:,} {unit})"
     if evaluation.drift is not None:
         layers = ", ".join(f"{layer.value:.3f}" for layer in evaluation.drift.cka)
         yield f"similarity to the pretrained model (CKA) by layer: {layers}"

@@ -41,9 +41,10 @@ def honest_temperature(task: FinishedTask, measured: Collection[Text]) -> Temper
     if stored is not None and len(others) == len(texts) == stored.rows:
         return stored
     if len(others) < LEAST:
+        remedy = "attack fewer rows with --examples" if len(texts) > LEAST else "attack other rows with --dataset"
         warn(
             f"the attack is not calibrated: expected {LEAST} or more rows of {split} that are not attacked, to fit a "
-            f"temperature on, got {len(others)}; attack fewer rows with --examples"
+            f"temperature on, got {len(others)} of {len(texts)}; {remedy}"
         )
         return None
     rest = rows.select(others)

@@ -101,7 +101,8 @@ def attacks(ours: FinishedTask, theirs: FinishedTask, data: str) -> tuple[list[P
         elif [one.text for one in found[0]] != [one.text for one in found[1]]:
             left_out[name] = "other rows were attacked"
         else:
-            pairs.append(paired_shares(f"accuracy, {name}", *([one.right_after for one in some] for some in found)))
+            label = f"accuracy, {name.replace(f' on {data}, {len(found[0])} examples', '')}"  # told beside it
+            pairs.append(paired_shares(label, *([one.right_after for one in some] for some in found)))
     return pairs, left_out
 
 
