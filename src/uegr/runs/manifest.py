@@ -93,7 +93,7 @@ def hashing(model: Any) -> Callable[[], str]:
     >>> hashing(one)() == hashing(one)(), hashing(one)() == hashing(other)()
     (True, False)
     """
-    pool = ThreadPoolExecutor(min(MOST_THREADS, torch.get_num_threads()))
+    pool = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1))
     parts = [pool.submit(weight_digest, name, weight) for name, weight in sorted(model.state_dict().items())]
     pool.shutdown(wait=False)
     return lambda: hashlib.sha256("".join(part.result() for part in parts).encode()).hexdigest()
