@@ -151,7 +151,7 @@ COMPARED = {
     "start_1_gb": ("the same with a model of 1 GB", "hashed", "unhashed"),
 }
 HASHED = {
-    "weights": "1 GB of weights that a training starts from, in threads beside its other preparation",
+    "weights": "1 GB of weights that a training starts from; a start does this beside its other preparation",
     "sha256": "a file of 1 GB, when a run is opened or resumed",
     "sha256_and_flush": "the same, and until it is on the disk: the manifest of a checkpoint",
 }
