@@ -12,6 +12,7 @@ RUN pip install --no-cache-dir --constraint /tmp/build/constraints.txt torch==2.
 COPY pyproject.toml hatch_build.py README.md LICENSE /tmp/build/
 COPY src /tmp/build/src
 COPY benchmarks /tmp/build/benchmarks
+COPY results /tmp/build/results
 RUN pip install --no-cache-dir --constraint /tmp/build/constraints.txt /tmp/build
 
 USER 1000

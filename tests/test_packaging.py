@@ -66,7 +66,8 @@ def instructions() -> list[tuple[str, str]]:
 def test_the_container_copies_what_exists_and_all_that_a_build_needs() -> None:
     copied = [name for word, rest in instructions() if word == "COPY" for name in shlex.split(rest)[:-1]]
     assert all((ROOT / name).exists() for name in copied)
-    needed = {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "benchmarks", "constraints.txt"}
+    needed = {"pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src", "benchmarks", "results"}
+    needed |= {"constraints.txt"}
     assert set(copied) == needed
 
 
