@@ -7,6 +7,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,39 @@ def test_a_signal_that_comes_where_python_cannot_raise_is_not_lost(
     ended = Running(WORDS, tmp_path / "1.log").ended()
     assert ended.output == "\nuegr: interrupted; run it again with: uegr list methods\n"
     assert ended.code == ENDS[number]
+
+
+def caught() -> None:
+    with suppress(BaseException):
+        signal.raise_signal(signal.SIGTERM)
+    time.sleep(LIMIT)
+
+
+def replaced() -> None:
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    except BaseException:
+        raise ValueError("an error of a library") from None
+
+
+def cleaning() -> None:
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        for _ in range(20):
+            time.sleep(0.01)
+        print("clean")
+
+
+@pytest.mark.parametrize("body", [caught, replaced, cleaning])
+def test_sigterm_is_not_lost_in_a_library_and_does_not_disturb_what_cleans_up(
+    body: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "rare", body)
+    ended = Running(WORDS, tmp_path / "1.log").ended()
+    cleaned = "clean\n" if body is cleaning else ""
+    assert ended.output == f"{cleaned}\nuegr: interrupted; run it again with: uegr list methods\n"
+    assert ended.code == 143
 
 
 def test_another_exception_that_cannot_be_raised_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

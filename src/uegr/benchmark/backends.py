@@ -102,8 +102,7 @@ def do_cell(work: Work, cell: Cell, place: Place) -> None:
     sys.path[:] = place.path
     torch.set_num_threads(place.threads)
     try:
-        Ending().listen()  # a training writes a checkpoint first (training/termination.py)
-        with noted_warnings(work, cell):
+        with Ending().listening(), noted_warnings(work, cell):  # a training saves first (training/termination.py)
             attempt(work, cell, wait=True)
     except Terminated:
         raise SystemExit(128 + signal.SIGTERM) from None

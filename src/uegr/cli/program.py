@@ -108,22 +108,32 @@ app.add_typer(models, name="models", rich_help_panel=AROUND)
 
 def main() -> None:
     """The entry point. SIGTERM ends a command like Ctrl-C; a training saves first (training/termination.py)."""
-    try:
-        Ending().listen()
-        rare()
-        show_own_warnings()
-        quieten()
-        app()
-    except KeyboardInterrupt as stop:  # before the command has begun, or after its end
-        raise SystemExit(ending(stop, advice(sys.argv[1:], has_resume=False))) from None
-    except Exception as error:
-        line = str(error) if isinstance(error, InputError) else complaint(error)
-        if line is None:
-            raise  # a bug keeps its traceback
-        echo(f"uegr: error: {one_line(line)}", error=True)
-        raise SystemExit(2) from None
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Python is about to end, and cannot raise any more
+    with Ending().listening() as end:
+        try:
+            start()
+        except KeyboardInterrupt as stop:  # before the command has begun, or after its end
+            raise SystemExit(ending(stop, advice(sys.argv[1:], has_resume=False))) from None
+        except Exception as error:
+            if end.asked:  # a library has made another error of it
+                raise SystemExit(ending(Terminated(), advice(sys.argv[1:], has_resume=False))) from None
+            raise SystemExit(refusal(error)) from None
+
+
+def start() -> None:
+    """The command that was typed."""
+    rare()
+    show_own_warnings()
+    quieten()
+    app()
+
+
+def refusal(error: Exception) -> int:
+    """What the user gave, or the machine refuses, as one line; a bug keeps its traceback."""
+    line = str(error) if isinstance(error, InputError) else complaint(error)
+    if line is None:
+        raise error
+    echo(f"uegr: error: {one_line(line)}", error=True)
+    return 2
 
 
 def ending(stop: KeyboardInterrupt, line: str) -> int:
