@@ -10,6 +10,7 @@ import pytest
 import torch
 from datasets import Dataset
 from torch import nn
+from transformers import TrainerCallback
 
 from tests.models.families import tiny
 from tests.training.test_engine import arguments, rows_for
@@ -19,6 +20,7 @@ from uegr.methods import Method, Objective, task_loss, vanilla
 from uegr.pieces.schedule import Moment
 from uegr.runs import folder, manifest
 from uegr.runs import train as runs
+from uegr.training.callbacks import metrics_line
 from uegr.training.config import RunConfig
 
 INFINITE = {"nan loss": math.nan, "infinite loss": math.inf, "infinite gradient": 1e38}
@@ -108,8 +110,6 @@ def test_as_many_steps_are_skipped_as_are_allowed(tmp_path: Path, kind: str) -> 
 
 
 def watch(one: RobustTrainer, look: Callable[[], None]) -> None:
-    from transformers import TrainerCallback
-
     class Look(TrainerCallback):
         def on_step_begin(self, *args: Any, **kwargs: Any) -> None:
             look()
@@ -117,17 +117,19 @@ def watch(one: RobustTrainer, look: Callable[[], None]) -> None:
     one.add_callback(Look())
 
 
-def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path) -> None:
-    """A step can be finite and still too large: what it leaves must not become a checkpoint or a result."""
-    one = trainer(tmp_path, (), save_strategy="steps", save_steps=2, learning_rate=1e30, lr_scheduler_type="constant")
+@pytest.mark.parametrize("saves", ["steps", "no"])
+def test_weights_that_are_not_finite_are_not_kept(tmp_path: Path, saves: str) -> None:
+    """A step can be finite and still too large: what it leaves must not become a checkpoint, nor the end."""
+    one = trainer(tmp_path, (), save_strategy=saves, save_steps=2)
 
-    def spoil() -> None:
-        if one.state.global_step == 1:
-            with torch.no_grad():
-                next(iter(one.model.parameters())).fill_(math.inf)
+    class Spoil(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.global_step == (2 if saves == "steps" else state.max_steps):
+                with torch.no_grad():
+                    next(iter(one.model.parameters())).fill_(math.inf)
 
-    watch(one, spoil)
-    with pytest.raises(InputError, match="lower the learning rate"):
+    one.add_callback(Spoil())
+    with pytest.raises(InputError, match=r"^step \d+ of .*: expected finite weights, .*; lower the learning rate"):
         one.train()
     assert not list(tmp_path.glob("checkpoint-*/trainer_state.json"))
 
@@ -166,3 +168,9 @@ def test_a_learning_rate_that_is_too_large_leaves_no_result(home: Path, tmp_path
     with pytest.raises(InputError, match="lower the learning rate"):
         runs.train(wild, tmp_path / "run", quiet=True)
     assert not folder.is_done(tmp_path / "run")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_number_that_is_not_finite_is_null_in_the_metrics(value: float) -> None:
+    line = metrics_line({"step": 1, "epoch": 0.5, "eval_loss": value})
+    assert json.loads(line, parse_constant=pytest.fail) == {"step": 1, "epoch": 0.5, "eval_loss": None}
