@@ -117,8 +117,17 @@ def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     methods, datasets = distinct(g.method for g in groups), distinct(g.dataset for g in groups)
     if not groups:
         return "No runs yet"
-    what = " and ".join(methods) if len(methods) < 4 else f"{len(methods)} methods"
-    return f"{what} on {' and '.join(datasets) if len(datasets) < 3 else f'{len(datasets)} data sets'}"
+    what = enumerated(methods) if len(methods) < 4 else f"{len(methods)} methods"
+    return f"{what} on {enumerated(datasets) if len(datasets) < 3 else f'{len(datasets)} data sets'}"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """
+    >>> enumerated(["vanilla", "rat", "uegr"]), enumerated(["uegr"])
+    ('vanilla, rat and uegr', 'uegr')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def payload(sections: Sequence[plots.Section]) -> str:
