@@ -90,6 +90,15 @@ def test_a_method_that_costs_too_much_is_passed_over(tmp_path: Path) -> None:
     )
 
 
+def test_a_limit_is_compared_with_the_cost_as_it_is_shown(tmp_path: Path) -> None:
+    fill(tmp_path, EASY)
+    for seed in range(SEEDS):  # one step more than twice those of vanilla
+        made = cell("fgm", seed, 0.9, 0.4, "imdb", train_size=1000)
+        steps = made.training.model_copy(update={"steps": made.training.steps + 1})
+        write(tmp_path / "main", entry("main", f"imdb-fgm-{seed}", made.model_copy(update={"training": steps})))
+    assert asked(tmp_path, limit=2).method == "fgm"
+
+
 def test_a_tie_is_no_gain(tmp_path: Path) -> None:
     found = asked(fill(tmp_path, {"vanilla": (0.9, 0.3), "fgm": (0.9, 0.305), "uegr": (0.9, 0.3)}))
     assert found.chosen is None

@@ -158,7 +158,7 @@ def candidate(groups: list[Group], sets: int, limit: float | None) -> Candidate 
 
 def refusals(row: Ranked, clean: Gain, robust: Gain, doubts: Sequence[str], limit: float | None) -> Iterator[str]:
     """Why a method is not recommended."""
-    if limit is not None and (row.cost is None or row.cost > limit):
+    if limit is not None and (row.cost is None or round(row.cost, 1) > limit):
         yield f"costs {row.cost_text}"
     if doubts:
         yield f"unreliable: {doubts[0]}"
