@@ -26,8 +26,8 @@ from uegr.files import write_text
 from uegr.methods import METHODS
 
 ROUND = 5  # kills of one folder, before it may end and is judged
-SHARES = {"train": 0.6, "attack": 0.1, "benchmark": 0.1}
-SIGNALS = {"train": 0.1, "attack": 0.05, "benchmark": 0.05}  # SIGTERM instead of a kill
+SHARES = {"train": 0.75, "attack": 0.125, "benchmark": 0.125}
+SIGNALS = {"train": 0.1, "attack": 0.05, "benchmark": 0.05}  # as many SIGTERM for each kill, besides
 INTERRUPTED = {143, -signal.SIGTERM}  # the last: before the command has its handler
 EXAMPLES = 12
 MOMENT = 0.8  # a signal comes within this share of the time that the command takes
@@ -193,7 +193,7 @@ ROUNDS = {"train": trainings, "attack": attacks, "benchmark": grids}
 
 
 def kills(campaign: Campaign, count: int) -> None:
-    """So many kills and signals, shared among the works; a hundred at a time, so that a part has them all."""
+    """So many kills, shared among the works, and signals; a hundred at a time, so that a part has them all."""
     for part in [*range(100, count, 100), count]:
         for work, share in SHARES.items():
             ROUNDS[work](campaign, work, round(share * part), signal.SIGKILL)
