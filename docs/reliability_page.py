@@ -74,8 +74,10 @@ def random_kills(record: dict[str, Any]) -> list[str]:
         for work, entry in record["found"].items()
     ]
     about = (
-        "A folder is hit five times at random moments and resumed each time, then may end, and must be that of the "
-        "undisturbed command. Trainings take all methods in turn. Grids keep every finished cell byte for byte. "
+        "A folder is hit up to five times at random moments and resumed each time, then may end, and must be that of "
+        "the undisturbed command. Trainings take all methods in turn. Grids keep every finished cell byte for byte; "
+        "their cells run in the process that is hit (tests/benchmark/test_kill.py has cells in processes of their "
+        "own). A signal is SIGTERM. "
         f"{stopped(record)}"
         f"Run on {record['date']}, {record['minutes']:.0f} minutes on one core of a busy machine."
     )
