@@ -49,7 +49,7 @@ def test_what_the_page_cannot_show_is_refused(runs: list[Path], pair_run: Path, 
 def test_an_unfinished_run_names_the_command_that_finishes_it(home: Path, tmp_path: Path) -> None:
     (tmp_path / "half").mkdir()
     (tmp_path / "half" / "config.yaml").write_text("seed: 0\n")
-    with pytest.raises(InputError, match=r"unfinished run; finish it with `uegr train --resume"):
+    with pytest.raises(InputError, match=r"is an unfinished run.*finish it with `uegr train --resume"):
         open_models([tmp_path / "half"])
 
 

@@ -126,6 +126,8 @@ def test_type_attack_and_drag(tab: Browser, address: str, runs: list[Path], tmp_
 
     tab.type("#text0 textarea", "a lovely film")  # what was found for another text is not shown with this one
     tab.until("!document.querySelector('#attacked') || !document.querySelector('#attacked').offsetParent")
+    attack(tab)
+    assert written(tab, ".before") == "alovelyfilm"
     assert outside(tab, address) == []
     assert tab.complaints() == []
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from uegr.cli.collector import usual
 from uegr.cli.completion import runs as finished_runs
 from uegr.cli.options import Device, Task, TrustCode
 from uegr.errors import Terminated
@@ -36,7 +37,8 @@ def playground(
     with listening(port) as place:
         models = open_models(runs, task=task, trust_remote_code=trust_remote_code, device=device)
         try:
-            serve(Playground(models, surface), place, echo, browser)
+            with usual():  # a server runs for long
+                serve(Playground(models, surface), place, echo, browser)
         except Terminated:
             raise
         except KeyboardInterrupt:

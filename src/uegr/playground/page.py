@@ -33,6 +33,9 @@ BARS = 5  # labels at most, the likeliest first
 CHANGED, REPLACED = "changed", "replaced"
 ALARM = "#ef444440"  # behind a label that changed
 SIDES = ["first", "second"]  # of a pair
+BETWEEN = " / "  # the texts of a pair
+# in the browser: what an attack found is shown for as long as its text is in the boxes
+HIDE = f"(asked, ...texts) => ({{ __type__: 'update', visible: asked === texts.join({BETWEEN!r}) }})"
 SEARCHING = "searching ..."
 WIDTH = 280  # of a column at least, in pixels; on a phone they are below each other
 COLOURS = {REPLACED: "#f59e0b", CHANGED: "#ef4444"}
@@ -51,6 +54,7 @@ class Page:
             self.ui.Markdown(INTRODUCTION)
             self.inputs = self.text_boxes()
             self.note = self.ui.Textbox(visible=False, interactive=False, show_label=False, elem_id="note")
+            self.asked = self.ui.Textbox(visible="hidden", show_label=False)  # the text that was attacked last
             self.answers = self.answer_row()
             self.ui.Markdown(ATTACK)
             self.attack, self.side, self.button = self.attack_controls()
@@ -131,7 +135,7 @@ class Page:
             [self.blocks.load, *typed],
             self.on_text,
             self.inputs,
-            [self.note, self.attacked_row, *self.answers],
+            [self.note, *self.answers],
             trigger_mode="always_last",
             **quick,
         )
@@ -146,10 +150,12 @@ class Page:
         self.button.click(
             self.on_attack,
             [self.attack, self.side, *self.inputs],
-            [self.note, self.attacked_row, *flat_attacked],
+            [self.note, self.asked, self.attacked_row, *flat_attacked],
+            trigger_mode="always_last",
             show_progress_on=[self.button],
             api_visibility="private",
         )
+        self.ui.on(typed, None, [self.asked, *self.inputs], self.attacked_row, js=HIDE, **quick)
 
     def text(self, texts: tuple[str | None, ...]) -> Text:
         """What was typed, checked."""
@@ -160,15 +166,15 @@ class Page:
         return self.ui.Textbox(line, visible=bool(line))
 
     def on_text(self, *texts: str | None) -> list[Update]:
-        """The answers to a new text; what an attack found for the last one is hidden."""
+        """The answers to a new text."""
         try:
             text = self.text(texts)
             answers = zip(self.play.models, self.play.predictions(text), strict=True)
             found: list[Update] = [bars(model, answer) for model, answer in answers]
-            return [self.noted("; ".join(self.play.cut(text))), self.ui.Row(visible=False), *found]
+            return [self.noted("; ".join(self.play.cut(text))), *found]
         except InputError as error:
             typed = any((text or "").strip() for text in texts)
-            return [self.noted(str(error) if typed else ""), self.ui.Row(visible=False), *([None] * len(self.answers))]
+            return [self.noted(str(error) if typed else ""), *([None] * len(self.answers))]
 
     def on_radius(self, radius: float, *texts: str | None) -> list[Update]:
         """The answers at a radius; nothing where there is no text, which `on_text` says."""
@@ -182,14 +188,15 @@ class Page:
     def on_attack(self, attack: str, side: Any, *texts: str | None) -> Iterator[list[Update]]:
         """What the attack does to each model, one after the other."""
         shown: list[Update] = [SEARCHING, [], [], None] * len(self.attacked)
+        asked = BETWEEN.join(text or "" for text in texts)
         try:
             found = self.play.attacked(self.text(texts), attack, side)
-            yield [self.noted(""), self.ui.Row(visible=True), *shown]
+            yield [self.noted(""), asked, self.ui.Row(visible=True), *shown]
             for number, (model, one) in enumerate(zip(self.play.models, found, strict=True)):
                 shown[4 * number : 4 * number + 4] = self.drawn(model, one)
-                yield [self.noted(""), self.ui.Row(visible=True), *shown]
+                yield [self.noted(""), asked, self.ui.skip(), *shown]  # it may be hidden by now
         except InputError as error:
-            yield [self.noted(str(error)), self.ui.Row(visible=False), *(["", [], [], None] * len(self.attacked))]
+            yield [self.noted(str(error)), "", self.ui.Row(visible=False), *(["", [], [], None] * len(self.attacked))]
 
     def drawn(self, model: Model, one: Attacked) -> list[Update]:
         """The components of one model after an attack."""
