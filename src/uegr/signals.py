@@ -29,7 +29,7 @@ class Ending:
     def listening(self) -> Iterator["Ending"]:
         """In this block SIGTERM raises `Terminated`; afterwards it ends the process, as if nobody listened."""
         signal.signal(signal.SIGTERM, self.ask)
-        sys.unraisablehook = shown
+        before, sys.unraisablehook = sys.unraisablehook, shown
         try:
             yield self
         finally:
@@ -38,6 +38,7 @@ class Ending:
             if self.asked:
                 self.sender.join()
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            sys.unraisablehook = before
 
     def ask(self, number: int, frame: Any) -> None:
         """The handler of SIGTERM."""
