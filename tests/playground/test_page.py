@@ -37,13 +37,23 @@ DRAG = """(() => {{
     slider.dispatchEvent(new Event('input', {{ bubbles: true }}));
     slider.dispatchEvent(new Event('pointerup', {{ bubbles: true }}));
 }})()"""
+WATCH = """
+import sys
+def watch(event, details):
+    if event == "socket.getaddrinfo" and details[0] not in (None, "127.0.0.1", "localhost"):
+        print("asked for", details[0], file=sys.stderr, flush=True)
+    if event == "socket.connect" and isinstance(details[1], tuple) and details[1][0] != "127.0.0.1":
+        print("connected to", details[1], file=sys.stderr, flush=True)
+sys.addaudithook(watch)
+"""
 
 
 @contextmanager
 def served(runs: list[Path], words: Path) -> Iterator[str]:
-    """The address of a playground; it is ended by Ctrl-C."""
+    """The address of a playground that asks no other host; it is ended by Ctrl-C and has said nothing else."""
     words.write_text(WORDS, encoding="utf-8")
-    command = [sys.executable, "-m", "uegr.cli", "playground", *map(str, runs), "--surface", str(words)]
+    code = f"{WATCH}\nfrom uegr.cli import main\nmain()"
+    command = [sys.executable, "-c", code, "playground", *map(str, runs), "--surface", str(words)]
     with subprocess.Popen(
         [*command, "--port", "0", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
