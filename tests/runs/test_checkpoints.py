@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.forks import end_of, forked
 from tests.tiny_run import data_folder, model_folder
+from uegr import RobustTrainer
 from uegr.errors import DataWarning, InputError
 from uegr.runs import folder, manifest
 from uegr.runs.checkpoints import check_origin, numbered
@@ -96,6 +97,26 @@ def test_a_resumed_run_ends_with_the_same_weights_and_the_same_metrics(home: Pat
     assert same_weights(home / "whole", cut)
     assert (cut / "metrics.jsonl").read_text() == (home / "whole" / "metrics.jsonl").read_text()
     assert not [*cut.glob("*checkpoint-*"), *cut.glob("best*")]
+
+
+def test_a_run_that_is_stopped_between_the_last_step_of_an_epoch_and_its_evaluation_makes_it_later(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Step 12 is the end of an epoch and has a checkpoint, which must not come before the evaluation."""
+    evaluate = RobustTrainer.evaluate
+
+    def stop(self: RobustTrainer, *args: Any, **options: Any) -> Any:
+        if self.state.global_step == 12:
+            raise KeyboardInterrupt
+        return evaluate(self, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RobustTrainer, "evaluate", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(configured(home), tmp_path / "run", quiet=True)
+    train(configured(home), tmp_path / "run", resume=True, quiet=True)
+    for name in ("model.safetensors", "metrics.jsonl"):
+        assert (tmp_path / "run" / name).read_bytes() == (home / "whole" / name).read_bytes()
 
 
 PARTS = ("model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json", "rng_state.pth")
