@@ -129,8 +129,8 @@ def test_a_folder_with_something_else_in_it_is_left_alone(train, finished, tmp_p
 
 def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refused(train, finished, settings):
     before = (finished / "result.json").read_bytes()
-    code, _, _ = train(finished, *settings, "--resume")
-    assert code == 0
+    code, _, error = train(finished, *settings, "--resume")
+    assert (code, error) == (0, f"{finished} is finished: nothing is left to train\n")
     assert (finished / "result.json").read_bytes() == before
     code, _, error = train(finished, *settings, "--set", "training.clip=2", "--resume")
     assert code == 2

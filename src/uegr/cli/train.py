@@ -13,6 +13,7 @@ from uegr.cli.interruption import resumable
 from uegr.cli.options import FILES, LABELS, AllowCode, Device, Json, Quiet, TrustCode
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
+from uegr.terminal import echo
 
 Flags = dict[str, Any]  # a key of the configuration, such as training.epochs, and its value; None: not given
 LORA_RANK = 8
@@ -184,18 +185,21 @@ def train(
     flags = {"method.name": method, **model, **data, **reading, **training, **augmentation, "seed": seed}
     chosen = read_config(config, flags, settings or [], allow_code=allow_code)
 
-    from uegr.runs.folder import check_started
+    from uegr.runs.folder import check_started, is_done
     from uegr.runs.train import train as train_run
     from uegr.training.processes import leave_processes
 
     output = output or Path("runs") / chosen.label()
     if resume:
         check_started(output)
+    finished = is_done(output)
     try:
         with usual(), resumable(output):
             result = train_run(chosen, output, resume=resume, quiet=quiet, device=device)
     finally:
         leave_processes()
+    if finished:
+        echo(f"{output} is finished: nothing is left to train", error=True)
     if as_json and result:
         print_json(result.model_dump(mode="json", by_alias=True))
     elif result:
