@@ -20,12 +20,18 @@ Place = tuple[str, ...]
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[Place, Row]:
     """The printed figures with what answers them, by data set, model and method."""
-    top = tmp_path_factory.mktemp("table3")
+    return table3(tmp_path_factory.mktemp("table3"))
+
+
+def table3(top: Path, finished: str = "") -> dict[Place, Row]:
+    """The table with made-up cells, of one model only if it is named."""
     grid = read_grid(TABLE, "full").model_copy(update={"seeds": (0, 1)})
     cells = cells_of(grid)
     write_grid(top, described(grid, cells))
     for cell in cells:
         dataset, model, method, seed = (cell.called[key] for key in ("dataset", "model", "method", "seed"))
+        if finished not in ("", model):
+            continue
         bonus = 0.01 * [entry.name for entry in grid.models].index(model)
         write_run(top / "cells" / cell.name, result(dataset, method, seed, bonus, model=model))
     found = collect([top])
@@ -36,6 +42,11 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[Place, Row]:
 def test_every_printed_figure_has_a_measured_one(rows: dict[Place, Row]) -> None:
     assert len(rows) == 2 * 6 * 6
     assert all(row.cell is not None for row in rows.values())
+
+
+def test_a_model_answers_for_no_other_one_while_it_is_the_only_one_that_has_finished(tmp_path: Path) -> None:
+    found = table3(tmp_path, finished="bert-large")
+    assert {model for (_, model, _), row in found.items() if row.cell is not None} == {"bert-large"}
 
 
 def test_the_measured_column_starts_from_bert_large(rows: dict[Place, Row]) -> None:

@@ -1,8 +1,10 @@
 """Averages and differences that a paper prints: measured as the same sum, and marked where it contradicts itself."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from tests.report.synthetic_runs import result
 from uegr.benchmark.plan import printed_by_name
@@ -15,6 +17,15 @@ from uegr.report.reading import Grid, Run
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 UEGR = [f"uegr_table{number}" for number in (1, 2, 4, 5)]
 RAT = [f"rat_table{number}" for number in (1, 3, 4, 8)]
+AVERAGES = {  # the rows that the papers print
+    "uegr_table1": 9,
+    "uegr_table2": 10,
+    "uegr_table4": 21,
+    "uegr_table5": 4,
+    "rat_table1": 6,
+    "rat_table3": 18,
+    "rat_table8": 6,
+}
 TABLE = {
     "columns": {"dataset": ["imdb", "agnews"], "metric": "accuracy", "model": "bert", "method": "uegr"},
     "rows": [
@@ -60,6 +71,23 @@ def test_a_difference_is_measured_seed_by_seed() -> None:
 
 def test_an_average_is_missing_where_one_of_its_figures_is() -> None:
     assert {row.kind for row in rows(("imdb",)) if row.names[0] == "AVG"} == {"missing"}
+
+
+def printed_blocks(name: str) -> Any:
+    """As they stand in the file."""
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())["printed"]
+
+
+@pytest.mark.parametrize("name", [name for name in (*UEGR, *RAT) if name != "rat_table4"])
+def test_every_row_of_a_table_with_an_average_column_has_its_average(name: str) -> None:
+    rows = [row for block in printed_blocks(name) for row in block["rows"]]
+    assert [row for row in rows if "average" not in row] == []
+    assert len(rows) == AVERAGES[name]
+
+
+def test_the_gap_of_rats_table_4_has_its_four_figures() -> None:
+    (block,) = printed_blocks("rat_table4")
+    assert [entry["values"] for entry in block["differences"]] == [[0.07, 0.02, -0.05, 0.03]]
 
 
 def test_the_rows_whose_printed_average_is_not_their_mean() -> None:

@@ -47,21 +47,24 @@ def logged(place: Path, name: str) -> list[tuple[int, float]]:
     return [(line["step"], line[name]) for line in lines if name in line]
 
 
+@pytest.mark.parametrize("scores", [(0.9, 0.2, 0.5), (0.2, 0.9, 0.5), (0.1, 0.2, 0.9)], ids=str)
 def test_the_epoch_of_the_highest_robust_accuracy_is_kept(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scores: tuple[float, ...], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Weights] = []
 
     def scripted(model: Any, *args: Any, **kwargs: Any) -> list[Point]:
         seen.append({name: value.clone() for name, value in model.state_dict().items()})
-        value = (0.2, 0.9, 0.5)[len(seen) - 1]
+        value = scores[len(seen) - 1]
         return [Point(epsilon=0.1, accuracy=Figure(value, value, value, 16))]
 
     monkeypatch.setattr(probes, "perturbation_curve", scripted)
     train(configured(home), tmp_path / "run", quiet=True)
     kept = load_file(tmp_path / "run" / "model.safetensors")
-    assert [all(torch.equal(kept[name], weights[name]) for name in kept) for weights in seen] == [False, True, False]
-    assert logged(tmp_path / "run", "eval_robust") == [(6, 0.2), (12, 0.9), (18, 0.5)]
+    assert [all(torch.equal(kept[name], weights[name]) for name in kept) for weights in seen] == [
+        score == max(scores) for score in scores
+    ]
+    assert logged(tmp_path / "run", "eval_robust") == list(zip((6, 12, 18), scores, strict=True))
 
 
 def test_patience_counts_epochs_without_more_robust_accuracy(

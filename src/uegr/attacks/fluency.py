@@ -30,7 +30,7 @@ def named(name: str, *, total: bool = False) -> Fluency:
 def fluency(model: Any, tokenizer: Any, rows: int = 32, max_length: int = 512, *, total: bool = False) -> Fluency:
     """texts -> mean log-probability of a token (n,), higher is more fluent; for `Genetic(fluency=...)`.
 
-    `total` sums over the tokens, for `Genetic(within=...)`.
+    `total` sums over the tokens, for `Genetic(within=...)`. Of a text, the first `max_length` - 1 tokens count.
     """
     if tokenizer.pad_token_id is None:
         raise InputError("expected a tokenizer with a padding token; set tokenizer.pad_token = tokenizer.eos_token")

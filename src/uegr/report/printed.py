@@ -173,16 +173,10 @@ def start(group: Group | None, cell: Cell | None) -> str:
 
 
 def answering(printed: Printed, groups: Sequence[Group]) -> tuple[Group | None, str]:
-    """The setting that a printed figure is about, and a remark where another model stands in its place."""
+    """The setting that a printed figure is about, and a remark where it stands for something else of the paper."""
     fitting = [group for group in groups if has(group, printed.settings)]
-    same = [group for group in fitting if all(is_called(group, axis, printed) for axis in ("method", "dataset"))]
-    exact = [group for group in same if is_called(group, "model", printed)]
-    if exact:
-        return exact[0], in_place(exact[0], printed)
-    models = {group.model for group in same}
-    if len(models) == 1:
-        return same[0], f"measured with {models.pop()} in place of {printed.names['model']}"
-    return None, ""
+    exact = [group for group in fitting if all(is_called(group, axis, printed) for axis in printed.names)]
+    return (exact[0], in_place(exact[0], printed)) if exact else (None, "")
 
 
 def own_names(group: Group) -> dict[str, str]:
