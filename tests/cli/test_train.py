@@ -137,6 +137,13 @@ def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refuse
     assert "training" in error
 
 
+def test_a_method_whose_name_is_a_number_is_one_line(uegr, tmp_path):
+    (tmp_path / "odd.yaml").write_text("method: {name: 12}\n")
+    code, _, error = uegr("train", "--config", tmp_path / "odd.yaml", "--dataset", "snippets")
+    assert code == 2
+    assert "12" in error
+
+
 def test_a_yaml_file_is_read_and_flags_win(uegr, home, tmp_path):
     file = tmp_path / "run.yaml"
     file.write_text(

@@ -1,5 +1,6 @@
 """Loading by alias, folder and name; the refusals."""
 
+import re
 import subprocess
 import sys
 
@@ -143,6 +144,22 @@ def test_folder_without_model(tmp_path):
 def test_damaged_configuration(folder, tmp_path, damage):
     (tmp_path / "saved" / "config.json").write_text(damage)
     with pytest.raises(InputError, match="cannot load the model"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.json", r'"hidden_size": \d+', '"hidden_size": []'),
+        ("tokenizer.json", r'"vocab": \{', '"vocab": {"odd": "x", '),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_the_folder(folder, tmp_path, file, old, new):
+    place = tmp_path / "saved" / file
+    changed, count = re.subn(old, new, place.read_text(), count=1)
+    assert count == 1
+    place.write_text(changed)
+    with pytest.raises(InputError, match=f"cannot load the model {folder}: "):
         load(folder)
 
 

@@ -108,18 +108,16 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def refused(name: str) -> Iterator[None]:
-    """What transformers cannot read becomes one line that names the model."""
-    from safetensors import SafetensorError
-
+    """What transformers cannot read becomes one line that names the model; a received folder may hold anything."""
     try:
         yield
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
+    except Exception as error:
         if "trust_remote_code=True" in str(error):
             raise InputError(
                 f"the model {name} brings its own Python code, which is not run; read it, and if you trust its author, "
                 "use --trust-remote-code (in Python: trust_remote_code=True)"
             ) from error
-        reason = " ".join(str(error).split())[:300]
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise InputError(f"cannot load the model {name}: {reason}") from error

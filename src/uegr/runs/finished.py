@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from uegr import data as data_room
 from uegr import models, result
 from uegr.data import Data
@@ -25,6 +27,7 @@ from uegr.runs import folder, manifest
 from uegr.runs.prepare import folded
 from uegr.runs.sets import loaded
 from uegr.runs.start import moved, start_of
+from uegr.safe_json import complaint
 from uegr.training.config import RunConfig
 
 
@@ -124,14 +127,22 @@ class FinishedTask:
         ]
 
 
+def configuration(place: Path, found: result.Result) -> RunConfig:
+    """What a run was trained with; a received result may hold any value."""
+    try:
+        return RunConfig(**found.config.model_dump())
+    except ValidationError as error:
+        line = f"{place / folder.RESULT}: config.{complaint(error)}"
+        raise InputError(f"{line}; restore the file, or train the run again") from None
+
+
 class FinishedRun:
     """A run's `folder`, its `result`, its `config` and its `tasks` by name; model and tokenizer load on first use."""
 
     def __init__(self, place: Path, *, trust_remote_code: bool = False, device: str | None = None) -> None:
         self.folder, self.trust_remote_code, self.device = place, trust_remote_code, chosen_device(device)
         self.result = folder.read(place)
-        stored = self.result.config.model_dump()
-        self.config = RunConfig(**stored)
+        self.config = configuration(place, self.result)
 
     @property
     def tasks(self) -> Mapping[str, FinishedTask]:
@@ -141,8 +152,7 @@ class FinishedRun:
     @cached_property
     def loaded(self) -> Loaded:
         """Model and tokenizer as `uegr.models.load` gives them; a damaged file is an error."""
-        if reason := manifest.damage(self.folder):
-            raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
+        manifest.check_whole(self.folder)
         if reason := manifest.damaged_export(self.folder):
             raise InputError(f"{reason}; remove the file, then export it again with `uegr export RUN --onnx`")
         loaded = models.load(str(self.folder), trust_remote_code=self.trust_remote_code, whole=True)

@@ -25,8 +25,7 @@ SPLITS = ("test", "validation")  # the first that has scores is reported
 def write_hub_folder(place: Path, name: str, target: Path) -> list[str]:
     """Write what the repository `name` would hold into a new or empty folder; the names of the files."""
     result = folder.read(place)
-    if reason := manifest.damage(place):
-        raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
+    manifest.check_whole(place)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"expected a new or empty folder, got {target}; choose another --output")
     target.mkdir(parents=True, exist_ok=True)

@@ -184,6 +184,12 @@ def damage(folder: Path) -> str | None:
     return next((reason for name in kept if (reason := difference(folder / name, kept[name]))), None)
 
 
+def check_whole(folder: Path) -> None:
+    """Raise if a file of a finished run is not as it was written."""
+    if reason := damage(folder):
+        raise InputError(f"the run is damaged: {reason}; restore the file, or train the run again")
+
+
 def damaged_export(folder: Path) -> str | None:
     """What is wrong with the files that were exported into a folder; they may be missing."""
     kept = {name: file for name, file in read(folder).files.items() if name.endswith(EXPORT)}

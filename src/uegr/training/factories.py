@@ -29,7 +29,7 @@ def factory(name: str) -> MethodFactory:
     if name in METHODS:
         return METHODS[name]
     if not is_own(name):
-        raise InputError(f"unknown method {name}; {did_you_mean(name, METHODS)}")
+        raise InputError(f"unknown method {name}; {did_you_mean(str(name), METHODS)}")
     found = imported(name)
     if isinstance(found, Method):
         return lambda: found
