@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from uegr.files import owned, remove_abandoned, set_aside
+from uegr.files import naming, owned, remove_abandoned, set_aside
 
 BOX = ".box"
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -60,7 +60,7 @@ def kept(path: Path, make: Callable[[Path], None]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
     try:
-        with FileLock(lock):  # one process makes it, the others wait and find it
+        with naming(path), FileLock(lock):  # one process makes it, the others wait and find it
             if not is_sound(path):
                 with box(path.parent) as folder:
                     made = folder / path.name

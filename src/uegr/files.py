@@ -4,6 +4,7 @@ What is not whole yet has the machine and the process in its name. A process tha
 one that writes into the same folder sees that its owner has ended, and removes it.
 """
 
+import errno
 import os
 import re
 import secrets
@@ -15,6 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from socket import gethostname
+from typing import Any
 
 from uegr.errors import InputError, warn
 
@@ -26,6 +28,8 @@ KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 OWNED = re.compile(r"\.([0-9a-f]{8})-(\d+)-[0-9a-f]{12}\.[a-z]+$")  # machine, process and a random number
+
+OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # the system does not say of which file
 
 
 def write_text(path: Path, text: str) -> None:
@@ -43,6 +47,22 @@ def flush(path: Path) -> None:
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Give an error of writing in this block the path, as `filename`, unless it names a file; the innermost path stays.
+
+    Libraries have errors of their own, which are no OSError: `uegr.cli.failures` knows them.
+    """
+    try:
+        yield
+    except Exception as error:
+        named: Any = error
+        may_be_of_writing = not isinstance(error, OSError) or error.errno in OF_WRITING
+        if may_be_of_writing and getattr(error, "filename", None) is None:
+            named.filename = str(path)
+        raise
+
+
+@contextmanager
 def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
     """A new, empty file beside `path` to write to. It becomes `path` at the end, and is deleted if anything raises.
 
@@ -57,7 +77,8 @@ def replacing(path: Path, suffix: str = ".partial") -> Iterator[Path]:
         error.filename = str(path)  # the file that the user named, not ours beside it
         raise
     try:
-        yield partial
+        with naming(path):
+            yield partial
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from uegr.attacks.outcome import Effort, Outcome
 from uegr.errors import InputError
+from uegr.files import naming
 
 
 class Journal:
@@ -32,7 +33,7 @@ class Journal:
             try:
                 self.start(self.path, self.file)
             except BaseException:
-                self.file.close()
+                self.close(self.path, self.file)
                 raise
         return self
 
@@ -47,14 +48,20 @@ class Journal:
             self.line("settings", self.settings)
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self.file is not None:
-            self.file.close()
+        if self.file is not None and self.path is not None:
+            self.close(self.path, self.file)
+
+    def close(self, path: Path, file: TextIO) -> None:
+        """A line that could not be written is tried again, and fails again."""
+        with naming(path):
+            file.close()
 
     def line(self, kind: str, content: dict[str, Any]) -> None:
         """Write one line, on disk before the next one starts."""
-        if self.file is not None:
-            self.file.write(json.dumps({"kind": kind, **content}, ensure_ascii=False) + "\n")
-            self.file.flush()
+        if self.file is not None and self.path is not None:
+            with naming(self.path):
+                self.file.write(json.dumps({"kind": kind, **content}, ensure_ascii=False) + "\n")
+                self.file.flush()
 
     def add(self, outcome: Outcome) -> None:
         """A finished example."""

@@ -11,6 +11,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from uegr.benchmark.plan import Cell
+from uegr.files import naming
 
 JOURNAL = "journal.jsonl"
 START = "start"
@@ -53,7 +54,8 @@ class Work:
         entry = {"time": round(time.time(), 3), "cell": cell.name, "event": event}
         entry |= {"process": os.getpid(), "host": socket.gethostname()}
         self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / JOURNAL).open("a", encoding="utf-8") as file:
+        path = self.root / JOURNAL
+        with naming(path), path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
 

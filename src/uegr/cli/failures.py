@@ -8,7 +8,7 @@ FULL = "free some space, or choose a folder on another disk"
 REMEDIES = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
-    errno.EFBIG: "the limit of a file's size is reached; raise it, or choose another folder",
+    errno.EFBIG: "raise the limit of a file's size (ulimit -f), or choose a folder on another disk",
     errno.EROFS: "choose a folder that can be written",
     errno.EACCES: "choose a path that you may use",
     errno.EPERM: "choose a path that you may use",
@@ -50,8 +50,17 @@ def cause(error: BaseException) -> tuple[int | None, str | None]:
         return error.errno, error.strerror or str(error)
     if found := IN_RUST.search(str(error)):
         return int(found[1]), os.strerror(int(found[1]))
-    return (
-        (errno.ENOSPC, "the file was not written, most often for want of space")
-        if any(sign in str(error) for sign in TORCH)
-        else (None, None)
-    )
+    if not any(sign in str(error) for sign in TORCH):
+        return None, None
+    if is_limited():
+        return errno.EFBIG, "the file was not written, most often since it would be larger than allowed"
+    return errno.ENOSPC, "the file was not written, most often for want of space"
+
+
+def is_limited() -> bool:
+    """Whether this process may write no file above some size."""
+    if os.name != "posix":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY

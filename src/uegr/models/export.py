@@ -77,6 +77,8 @@ def write(model: nn.Module, batch: Mapping[str, Tensor], file: str, temperature:
                 verbose=False,
             )
         except Exception as error:  # any exception in a step of the exporter means the same for the user
+            if isinstance(error, OSError) and error.errno is not None:  # but a full disk is not the model's fault
+                raise
             reason = " ".join(str(error).split())[:200]
             raise InputError(f"{type(model).__name__} cannot be exported to ONNX: {reason}") from error
 

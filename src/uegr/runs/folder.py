@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from uegr import result as results
 from uegr import safe_yaml
 from uegr.errors import InputError
-from uegr.files import flush_folder, remove_abandoned, write_text
+from uegr.files import flush_folder, naming, remove_abandoned, write_text
 from uegr.result import Result
 from uegr.runs import model_card
 
@@ -63,7 +63,7 @@ def held(folder: Path) -> Iterator[None]:
         taken = lock(folder).acquire(timeout=0)
     except Timeout:
         raise InputError(f"another process trains in {folder}; wait for it, or choose another --output") from None
-    with taken:
+    with taken, naming(folder):
         yield
 
 

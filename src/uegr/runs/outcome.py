@@ -11,7 +11,7 @@ import torch
 
 from uegr.data import Data
 from uegr.evaluation.metrics import measure
-from uegr.files import share
+from uegr.files import naming, share
 from uegr.models import Loaded
 from uegr.models.multitask import answering
 from uegr.models.texts import probabilities, texts_of
@@ -29,8 +29,9 @@ PACKAGES = ("uegr", "torch", "transformers", "accelerate", "datasets")
 
 def save(loaded: Loaded, place: Path) -> None:
     """Write model and tokenizer as from_pretrained reads them."""
-    loaded.model.save_pretrained(str(place))
-    loaded.tokenizer.save_pretrained(str(place))
+    with naming(place):
+        loaded.model.save_pretrained(str(place))
+        loaded.tokenizer.save_pretrained(str(place))
     share(place.glob("*.safetensors"))
     (place / "training_args.bin").unlink(missing_ok=True)  # a pickle; config.yaml has the same
 

@@ -3,13 +3,13 @@
 import os
 import sys
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
 from uegr.errors import InputError
+from uegr.files import naming
 from uegr.models.device import chosen_device
 from uegr.result import Result, Training
 from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, probes, start, teachers
@@ -48,7 +48,7 @@ def train(
     if config.training.interpolation is not None:
         interpolate.check(config)
     taught = teachers.find(prepared)
-    with folder.held(place) if first else nullcontext():
+    with folder.held(place) if first else naming(place):
         if first:
             folder.check(place, settings, resume)  # again: another process may have started here in the meantime
             folder.write_config(place, settings)
