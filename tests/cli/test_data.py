@@ -45,6 +45,24 @@ def test_check(uegr, mine):
 
 
 @pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
+@pytest.mark.parametrize(
+    ("labels", "found", "code"),
+    [
+        (range(30), "look like an identifier", 1),
+        (["good"] * 30, "expected at least two labels", 1),
+        (["good"] * 28 + ["bad"] * 2, "28 of 30 training rows are 'good'", 0),
+        (["good", "bad"] * 15, "", 0),
+    ],
+)
+def test_check_finds_what_training_would_refuse_or_warn_of(labels, found, code, uegr, tmp_path):
+    lines = [f"review {number},{label}\n" for number, label in enumerate(labels)]
+    (tmp_path / "reviews.csv").write_text("text,label\n" + "".join(lines))
+    given, out, _ = uegr("data", "check", tmp_path / "reviews.csv", "--no-noise")
+    assert given == code
+    assert found in " ".join(out.split())
+    assert ("training rows" in out) == bool(found)
+
+
 def test_stats(uegr, mine):
     numbers = json.loads(uegr("data", "stats", mine, "--split", "train", "--json")[1])
     assert [(entry["name"], entry["split"], entry["rows"]) for entry in numbers] == [("mine", "train", 2)]

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import uegr
 from tests.models.families import tiny
 from tests.training.test_engine import arguments, rows_for, trained, weights, without_dropout
 from uegr import RobustTrainer, methods
@@ -124,6 +125,17 @@ def test_a_batch_without_labels_is_one_line(tmp_path: Path) -> None:
     for method in ("vanilla", "uegr"):
         with pytest.raises(InputError, match="expected labels in each batch, got only input_ids, attention_mask"):
             RobustTrainer(model=model, args=arguments(tmp_path), train_dataset=rows, method=method).train()
+
+
+def test_a_loop_of_ones_own_gets_the_same_lines() -> None:
+    model, _ = tiny("bert")
+    batch = {"input_ids": torch.tensor([[5, 6]]), "attention_mask": torch.ones(1, 2, dtype=torch.long)}
+    with pytest.raises(ValueError, match=r"expected a model that returns a loss .*; does the batch have labels\?"):
+        uegr.backward(methods.uegr(), model, batch)
+    wrong: Any = methods.uegr
+    with pytest.raises(InputError, match=r"got 'uegr'; call it: methods\.uegr\(\)"):
+        uegr.backward(wrong, model, batch | {"labels": torch.tensor([0])})
+    assert uegr.backward("fgm", model, batch | {"labels": torch.tensor([0])}).keys() == {"task", "adversarial"}
 
 
 def test_a_method_by_name_and_one_that_was_not_called(tmp_path: Path) -> None:

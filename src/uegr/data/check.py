@@ -1,6 +1,6 @@
 """What is wrong with a data set: its sizes, repeats, leaks, empty, long and garbled texts, doubtful labels.
 
-Only a wrong size fails: the loader refuses impossible labels, and published sets do have repeats and leaks.
+Only a wrong size and labels that training refuses fail: published sets do have repeats and leaks.
 Every finding names its first rows, numbered from 1 in the order of the split.
 """
 
@@ -14,6 +14,7 @@ from uegr.data.arrow import PIECE
 from uegr.data.duplicates import NAMED, repeats, shared
 from uegr.data.load import Data
 from uegr.data.noise import doubts
+from uegr.data.sanity import unbalanced, unlearnable
 from uegr.data.split import text_hash
 from uegr.data.vocabulary import IDEOGRAPH
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # The replacement character, C1 controls, zero bytes, and UTF-8 that was read as a western 8-bit encoding (é as Ã©).
 GARBLED = re.compile("[\ufffd\x80-\x9f\x00]|[ÂÃ][\xa0-\xbf]|â€[\u0152-\u2122]|ï»¿")
+UNLEARNABLE = "unlearnable"  # labels that training refuses
 Status = Literal["complete", "partial", "absent", "wrong", "unknown"]
 
 
@@ -57,7 +59,8 @@ class Report:
     passed: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "passed", all(size.status != "wrong" for size in self.sizes))
+        right = all(size.status != "wrong" for size in self.sizes)
+        object.__setattr__(self, "passed", right and all(found.kind != UNLEARNABLE for found in self.findings))
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -66,13 +69,19 @@ class Report:
 def check(data: Data, max_words: int = 512, noise: bool = True) -> Report:
     """Look through every split once, then compare the splits."""
     facts = {name: examine(dataset, max_words) for name, dataset in data.splits.items()}
-    findings: list[Finding] = []
+    findings: list[Finding] = sanity_of(data)
     for name, dataset in data.splits.items():
         findings += texts_of(name, facts[name], max_words) + labels_of(name, facts[name], data)
         if noise and data.kind == "classification" and "label" in dataset.column_names:
             findings += noise_of(name, dataset, data.labels or ())
     findings += leaks_of(facts)
     return Report(data.name, sizes(data), tuple(findings))
+
+
+def sanity_of(data: Data) -> list[Finding]:
+    """What `uegr train` would refuse or warn of."""
+    lines = {UNLEARNABLE: unlearnable(data), "imbalance": unbalanced(data)}
+    return [Finding(kind, "train", 0, line) for kind, line in lines.items() if line]
 
 
 @dataclass

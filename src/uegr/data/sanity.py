@@ -14,33 +14,45 @@ RARE = 0.1  # of an even share of the rows, below which a label is hardly learnt
 
 
 def check_labels(data: "Data") -> None:
-    """Raise for one label only, and for nearly one label per row; warn of labels that differ by case or space."""
-    if data.card is not None or data.labels is None:
-        return
+    """Raise for labels that cannot be learnt; warn of labels that differ by case or space."""
+    if line := unlearnable(data):
+        raise InputError(f"{data.name}: {line}")
+    for same in alike(data.labels or ()) if data.card is None else ():
+        warn(f"{data.name}: the labels {' and '.join(map(repr, same))} differ only by case or space; are they one?")
+
+
+def unlearnable(data: "Data") -> str | None:
+    """One label only, or nearly one label per row, of an own file: what is wrong, and what to do."""
+    if data.card is not None or data.labels is None or "train" not in data.splits:
+        return None
     rows, names = len(data.splits["train"]), data.labels
     if len(names) == 1:
-        raise InputError(
-            f"{data.name}: expected at least two labels, got {names[0]!r} in all {rows:,} training rows; "
+        return (
+            f"expected at least two labels, got {names[0]!r} in all {rows:,} training rows; "
             "name the right column with --label-column"
         )
     if len(names) > max(MANY, rows / 2):
-        raise InputError(
-            f"{data.name}: {len(names):,} different labels in {rows:,} training rows, such as {names[0]!r}, look like "
+        return (
+            f"{len(names):,} different labels in {rows:,} training rows, such as {names[0]!r}, look like "
             "an identifier; name the right column with --label-column, or use --kind regression for numbers"
         )
-    for same in alike(names):
-        warn(f"{data.name}: the labels {' and '.join(map(repr, same))} differ only by case or space; are they one?")
+    return None
 
 
 def warn_of_imbalance(data: "Data") -> None:
     """Warn before training if a label has more than 80% of the rows, or less than a tenth of an even share of them."""
-    if data.card is not None or data.labels is None:
-        return
+    if line := unbalanced(data):
+        warn(f"{data.name}: {line}")
+
+
+def unbalanced(data: "Data") -> str | None:
+    """The imbalance of an own file's training rows, and what to do; None if there is none."""
+    if data.card is not None or data.labels is None or "train" not in data.splits:
+        return None
     counts = [0] * len(data.labels)
     for label in data.splits["train"]["label"]:
         counts[label] += 1
-    if line := imbalance(dict(zip(data.labels, counts, strict=True))):
-        warn(f"{data.name}: {line}")
+    return imbalance(dict(zip(data.labels, counts, strict=True)))
 
 
 def imbalance(counts: dict[str, int]) -> str | None:

@@ -166,7 +166,7 @@ def causal(model: nn.Module) -> bool:
 
 def task_loss(output: Any) -> Tensor:
     """The model's own loss on its own labels: cross-entropy, or the squared error of a regression."""
-    loss = output["loss"] if isinstance(output, dict) else output[0]
+    loss = output.get("loss") if isinstance(output, dict) else output[0]
     if loss is None:
         raise ValueError("expected a model that returns a loss for its labels, got none; does the batch have labels?")
     return loss  # type: ignore[no-any-return]

@@ -14,8 +14,8 @@ are right, the rows are paired too:
 A row's mean over few seeds also varies with the seeds, so that this is an upper bound too. p and the interval are
 Student's, with the degrees of freedom of Satterthwaite (1946). That is too bold where two or three seeds agree by luck,
 so the t test over seeds alone must agree: the larger p and the wider interval count. One seed says nothing about other
-seeds: its interval is that of the rows alone. Differences that are the same for every seed give neither p nor interval,
-as in significance.py.
+seeds: its interval is that of the rows alone, and so is that of differences that are the same for every seed. Where
+neither seeds nor rows vary, there is neither p nor interval, as in significance.py.
 """
 
 import math
@@ -52,10 +52,10 @@ def difference(scores: Sequence[Figure], base: Sequence[Figure], *, rows: float 
     seeds = deviation(values) ** 2 / n if n > 1 else 0.0
     if rows is None:
         rows = fmean(row_variance(ours) + row_variance(other) for ours, other in zip(scores, base, strict=True))
-    if math.isnan(rows) or not (seeds if n > 1 else rows):
+    if math.isnan(rows) or not seeds + rows:
         return Difference(Figure(value, math.nan, math.nan, n), None)
     freedom = (seeds + rows) ** 2 / (seeds**2 / (n - 1)) if seeds else math.inf
-    ways = [(seeds + rows, freedom)] + [(seeds, n - 1.0)] * (n > 1)
+    ways = [(seeds + rows, freedom)] + [(seeds, n - 1.0)] * (seeds > 0)
     half = max(math.sqrt(variance) * quantile(freedom) for variance, freedom in ways)
     p = max(2 * below(-abs(value) / math.sqrt(variance), freedom) for variance, freedom in ways)
     return Difference(Figure(value, value - half, value + half, n), p)

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from uegr.methods import Method
 from uegr.pieces.embedding import Batch, unwrapped
 from uegr.pieces.schedule import Moment
+from uegr.training.requirements import as_method
 
 Backward = Callable[[Tensor], Any]
 
 
 def backward(
-    method: Method,
+    method: Method | str,
     model: nn.Module,
     batch: Batch,
     *,
@@ -28,6 +29,7 @@ def backward(
     `backward` back-propagates one loss, by default `loss.backward()`. Returns the loss terms. A method that edits the
     optimizer's update, not the gradient (`rescale="update"`), wants `finish_update` after the optimizer's step.
     """
+    method = as_method(method)
     method.objective.check(model)
     moment = step if isinstance(step, Moment) else Moment(step)
     terms = accumulate(method, model, batch, moment, backward or Tensor.backward)
