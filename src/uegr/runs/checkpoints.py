@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,8 @@ class Manifests(TrainerCallback):
     resume behind an evaluation that it never made.
     """
 
-    def __init__(self, started_from: Origin) -> None:
-        self.started_from, self.save_later = started_from, False
+    def __init__(self, origin: Callable[[], Origin]) -> None:
+        self.origin, self.save_later = origin, False
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         evaluates = state.global_step >= state.max_steps or math.isclose(state.epoch, round(state.epoch), abs_tol=1e-9)
@@ -55,7 +55,7 @@ class Manifests(TrainerCallback):
         if state.is_world_process_zero:
             place = Path(args.output_dir)
             flush(place / METRICS)  # a resumed run keeps its lines up to the checkpoint
-            manifest.write(place / f"checkpoint-{state.global_step}", self.started_from)
+            manifest.write(place / f"checkpoint-{state.global_step}", self.origin())
             flush_folder(place)
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -53,8 +54,9 @@ def train(
             folder.check(place, settings, resume)  # again: another process may have started here in the meantime
             folder.write_config(place, settings)
         prepared = teachers.taught(prepared, taught, place, quiet)
-        started_from = manifest.origin(settings, prepared.rows, prepared.weights_hash(), outcome.versions())
-        trainer, bar = make_trainer(prepared, place, started_from, quiet, computes_on)
+        origin = cache(lambda: manifest.origin(settings, prepared.rows, prepared.weights_hash(), outcome.versions()))
+        trainer, bar = make_trainer(prepared, place, origin, quiet, computes_on)
+        started_from = origin()  # the weights are hashed while the trainer is made
         with trainer.args.main_process_first(desc="checkpoint"):  # the first process sets damaged ones aside
             checkpoint = checkpoints.newest(place, started_from, keeps_best(config))
         spent = fitted(trainer, bar, checkpoint)

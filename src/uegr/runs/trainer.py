@@ -1,7 +1,7 @@
 """The trainer of a run, its arguments, and what watches it."""
 
 import weakref
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from uegr.training.config import RunConfig, TrainingConfig
 
 
 def make_trainer(
-    prepared: Prepared, place: Path, started_from: Origin, quiet: bool, device: str = "cpu"
+    prepared: Prepared, place: Path, origin: Callable[[], Origin], quiet: bool, device: str = "cpu"
 ) -> tuple[Any, Any]:
     """The trainer and its progress bar."""
     from transformers import DataCollatorWithPadding
@@ -30,9 +30,9 @@ def make_trainer(
     callbacks: list[Any] = [LogEntries(), ending, bar, MetricsFile(place / folder.METRICS)]
     callbacks += probes.probes(prepared)
     if keeps_best(config):
-        metric, seal = probes.chosen_by(prepared), partial(manifest.write, started_from=started_from)
+        metric, seal = probes.chosen_by(prepared), lambda folder: manifest.write(folder, origin())
         callbacks.append(KeepBest(place, metric, config.training.patience, seal))
-    callbacks.append(Manifests(started_from))
+    callbacks.append(Manifests(origin))
     adding, rows = augment.augmented(prepared, place, bar)
     trainer = prepared.heads.trainer(
         prepared.sets,
