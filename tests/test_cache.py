@@ -1,5 +1,6 @@
 """The cache heals itself: what is damaged is named, set aside and made again; a kill leaves nothing half made."""
 
+import hashlib
 import json
 import os
 import random
@@ -219,3 +220,21 @@ def test_what_another_process_sets_aside_in_the_meantime_is_made_again(
 
     monkeypatch.setattr(cache, "digest", slow)
     assert cache.kept(path, lambda made: made.write_text("right") and None).read_text() == "right"
+
+
+@pytest.mark.parametrize("place", [0, 9, 10, 19, 20, 24])
+def test_a_changed_byte_in_any_piece_of_a_large_file_changes_its_hash(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "PIECE", 10)
+    (tmp_path / "large").write_bytes(bytes(25))
+    before = cache.digest(tmp_path / "large")
+    assert cache.digest(tmp_path / "large") == before
+    (tmp_path / "large").write_bytes(bytes(place) + b"x" + bytes(24 - place))
+    assert cache.digest(tmp_path / "large") != before
+
+
+def test_a_file_that_is_not_large_has_the_sha256_of_its_bytes(tmp_path: Path) -> None:
+    for content in (b"", b"abc"):
+        (tmp_path / "small").write_bytes(content)
+        assert cache.digest(tmp_path / "small") == hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
 """What is computed once and kept, named by content; everything in the cache can be deleted and comes back.
 
-Beside everything that is kept is its seal, the sha256 of its bytes. What does not fit its seal is damaged: it is set
+Beside everything that is kept is its seal, a sha256 of its bytes. What does not fit its seal is damaged: it is set
 aside, named in one line, and made again. Files and folders are made in a box and put in place by one rename, so a kill
 at any moment leaves nothing half made in place; the next process removes the box.
 """
@@ -10,7 +10,9 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from filelock import FileLock
 from uegr.files import naming, owned, remove_abandoned, set_aside
 
 BOX = ".box"
+PIECE = 1 << 23  # bytes that are hashed at a time
 Stamp = tuple[tuple[str, int, int, int], ...]
 _sound: dict[Path, Stamp] = {}  # what this process has checked already
 
@@ -123,11 +126,24 @@ def files_of(path: Path) -> list[Path]:
 
 
 def digest(path: Path) -> str:
-    """sha256 of a file, or of the names and hashes of a folder's files, as hexadecimal."""
+    """sha256 of a file, or of the names and hashes of a folder's files, as hexadecimal.
+
+    Of a large file it is the sha256 of the hashes of its pieces, which threads make: a start waits for it.
+    """
     if path.is_dir():
         return key_of([(str(file.relative_to(path)), digest(file)) for file in files_of(path)])
+    pieces = range(0, max(1, path.stat().st_size), PIECE)
+    if len(pieces) == 1:
+        return piece_digest(path, 0)
+    with ThreadPoolExecutor(min(len(pieces), os.cpu_count() or 1)) as pool:
+        return hashlib.sha256("".join(pool.map(partial(piece_digest, path), pieces)).encode()).hexdigest()
+
+
+def piece_digest(path: Path, start: int) -> str:
+    """sha256 of the piece of a file that begins there."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(start)
+        return hashlib.sha256(file.read(PIECE)).hexdigest()
 
 
 @contextmanager

