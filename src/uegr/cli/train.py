@@ -186,6 +186,7 @@ def train(
     chosen = read_config(config, flags, settings or [], allow_code=allow_code)
 
     from uegr.runs.folder import check_started, is_done
+    from uegr.runs.manifest import check_whole
     from uegr.runs.train import train as train_run
     from uegr.training.processes import leave_processes
 
@@ -193,6 +194,8 @@ def train(
     if resume:
         check_started(output)
     finished = is_done(output)
+    if finished and resume:
+        check_whole(output)
     try:
         with usual(), resumable(output):
             result = train_run(chosen, output, resume=resume, quiet=quiet, device=device)

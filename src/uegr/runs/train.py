@@ -40,7 +40,6 @@ def train(
         folder.check(place, settings, resume)
         checkpoints.check_settings(place, settings)
     if folder.is_done(place):
-        manifest.check_whole(place)
         return folder.finished(place)
     check_reporting(config.training.report_to)
     prepared = prepare(start.located(config, place), development=development)
