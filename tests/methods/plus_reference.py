@@ -10,16 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tests.methods.dropout_reference import adaptive_mask, centres, drop_rows, learned_ranks, own_mask
 from tests.methods.uegr_reference import (
-    adaptive_mask,
     added,
     alone,
-    centres,
     divergence_of,
-    drop_rows,
-    learned_ranks,
     loss_of,
-    own_mask,
     perturbation,
     repeated_bits,
     run,

@@ -14,8 +14,8 @@ are right, the rows are paired too:
 A row's mean over few seeds also varies with the seeds, so that this is an upper bound too. p and the interval are
 Student's, with the degrees of freedom of Satterthwaite (1946). That is too bold where two or three seeds agree by luck,
 so the t test over seeds alone must agree: the larger p and the wider interval count. One seed says nothing about other
-seeds: its interval is that of the rows alone, and so is that of differences that are the same for every seed. Where
-neither seeds nor rows vary, there is neither p nor interval, as in significance.py.
+seeds: its interval is that of the rows alone. So is that of differences that are the same for every seed, but these
+have no p: that seeds agree by luck, to a row, is no evidence about other seeds. Where neither varies, there is neither.
 """
 
 import math
@@ -58,7 +58,7 @@ def difference(scores: Sequence[Figure], base: Sequence[Figure], *, rows: float 
     ways = [(seeds + rows, freedom)] + [(seeds, n - 1.0)] * (seeds > 0)
     half = max(math.sqrt(variance) * quantile(freedom) for variance, freedom in ways)
     p = max(2 * below(-abs(value) / math.sqrt(variance), freedom) for variance, freedom in ways)
-    return Difference(Figure(value, value - half, value + half, n), p)
+    return Difference(Figure(value, value - half, value + half, n), p if seeds or n == 1 else None)
 
 
 def paired_row_variance(ours: Sequence[np.ndarray], base: Sequence[np.ndarray]) -> float:
