@@ -184,6 +184,15 @@ def test_archive_in_parts(shelf, monkeypatch):
     assert [stage[1:] for stage in seen] == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_a_python_without_safe_unpacking_is_named(shelf, monkeypatch):
+    monkeypatch.delattr(tarfile, "data_filter", raising=False)
+    with tarfile.open(shelf / "bundle", "w") as bundle:
+        bundle.addfile(tarfile.TarInfo("config.json"))
+    carded(monkeypatch, Source(packages=(package("bundle"),), form="archive", member="."))
+    with pytest.raises(InputError, match=r"cannot be unpacked: .*; use 3\.11\.4 or later"):
+        fetch("mine")
+
+
 def test_archive_cannot_write_outside(shelf, monkeypatch):
     with tarfile.open(shelf / "bundle", "w") as bundle:
         info = tarfile.TarInfo("../../escaped")

@@ -134,6 +134,8 @@ def unpack(archive: Path, folder: Path) -> None:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as bundle:
             bundle.extractall(folder)  # drops leading slashes and ..  # nosec B202
+    elif not hasattr(tarfile, "data_filter"):
+        raise tarfile.TarError("this Python cannot do it safely; use 3.11.4 or later")
     else:
         with tarfile.open(archive) as bundle:
             bundle.extractall(folder, filter="data")
