@@ -25,6 +25,13 @@ def test_dir_lists_the_exports_and_other_names_are_refused() -> None:
         uegr.pandas  # noqa: B018
 
 
+@pytest.mark.parametrize("room", ["benchmark", "cli", "ledger", "pieces", "report", "runs", "training"])
+def test_rooms_that_are_not_public_are_imported_on_access_too(room: str) -> None:
+    script = f"import uegr; assert uegr.{room}.__name__ == 'uegr.{room}'; assert '{room}' not in dir(uegr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_rooms_are_imported_on_access_and_torch_is_not() -> None:
     script = """
 import sys, uegr

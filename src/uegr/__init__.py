@@ -42,6 +42,7 @@ __all__ = [
     "testing",
 ]
 
+_ROOMS = ("benchmark", "cli", "ledger", "pieces", "playground", "report", "runs", "training")  # not public: may change
 _HOMES = {
     "FinishedRun": "uegr.runs.finished",
     "FinishedTask": "uegr.runs.finished",
@@ -61,7 +62,7 @@ def __getattr__(name: str) -> Any:
     """Import a name, or a room such as `uegr.data`, on first use."""
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in __all__:
+    if name in __all__ or name in _ROOMS:
         return import_module(f"uegr.{name}")
     raise AttributeError(f"module 'uegr' has no attribute {name!r}")
 

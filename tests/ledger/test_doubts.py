@@ -80,14 +80,14 @@ def test_test_rows_that_chose_the_epoch_are_named(select: str) -> None:
     run = with_evaluation(honest(), split="validation")
     config = run.config.model_copy(update={"training": run.config.training | {"select": select}})
     found = doubts(run.model_copy(update={"config": config}))
-    assert found == ([] if select == "last" else ["test rows chose the epoch: both are validation"])
+    assert found == ([] if select == "last" else ["the measured rows also chose the epoch: both are validation"])
 
 
 def test_test_rows_that_chose_the_settings_are_named() -> None:
     search = Search(chosen={}, score=0.5, split="validation", asked={}, trials=[])
     run = honest().model_copy(update={"search": search})
     assert doubts(run) == []
-    assert "test rows chose the settings: both are validation" in doubts(with_evaluation(run, split="validation"))
+    assert "the measured rows also chose the settings: both are validation" in doubts(with_evaluation(run, split="validation"))
 
 
 def test_several_tasks_are_told_apart() -> None:

@@ -133,7 +133,15 @@ def test_what_is_unreliable_is_not_recommended(tmp_path: Path) -> None:
 def test_one_seed_recommends_nothing(tmp_path: Path) -> None:
     found = asked(fill(tmp_path, EASY, seeds=1))
     assert found.chosen is None
-    assert "unreliable: one seed: another seed may give another result" in refused(found)
+    reasons = "unreliable: one seed: another seed may give another result; no difference shown"
+    assert refused(found) == {reasons: ["uegr", "fgm"]}  # all reasons of a method stand in one place
+
+
+def test_rows_that_chose_a_method_are_no_evidence_for_it(tmp_path: Path) -> None:
+    fill(tmp_path, EASY)
+    assert asked(tmp_path).chosen is not None
+    (tmp_path / "main" / "grid.yaml").write_text("title: Candidates\nchooses: true\n", encoding="utf-8")
+    assert asked(tmp_path).candidates == []
 
 
 def test_without_cells_it_says_so_and_claims_nothing(tmp_path: Path) -> None:

@@ -48,7 +48,16 @@ def test_methods_are_ranked_with_gain_interval_cost_and_words():
 def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
     found = verdict(groups_of(*runs(uegr=(0.865, 0.42), rows=200)))
     assert {row.words for row in found.rows} == {"no difference shown"}
-    assert found.sentence == "No method is shown to be better than vanilla, from 3 seeds and 200 test rows."
+    assert found.sentence == "No method is shown to be better than vanilla in Own test or pwws, from 3 seeds and 200 test rows."
+
+
+def test_validation_rows_are_not_called_test_rows():
+    """A single CSV has no test split; the page said "from 3 seeds and 200 test rows"."""
+    plain = runs(uegr=(0.865, 0.42), rows=200)
+    held_out = [with_evaluation(one, split="validation") for one in plain]
+    assert verdict(groups_of(*held_out)).sentence.endswith("from 3 seeds and 200 validation rows.")
+    other = [with_evaluation(one, split="validation") for one in runs(uegr=(0.865, 0.42), rows=200, dataset="yelp")]
+    assert verdict(groups_of(*plain, *other)).sentence.endswith("and 200 test or validation rows.")
 
 
 def test_a_method_that_is_worse_is_called_so():

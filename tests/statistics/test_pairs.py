@@ -3,7 +3,7 @@
 import numpy as np
 
 from uegr.statistics import Figure, mcnemar
-from uegr.statistics.pairs import Pair, adjusted, moved_share, paired_metric, paired_shares, separate
+from uegr.statistics.pairs import Pair, adjusted, exchanged, moved_share, paired_metric, paired_shares, separate
 
 
 def test_the_interval_over_the_same_rows_is_narrower_than_that_of_two_figures() -> None:
@@ -61,3 +61,45 @@ def test_many_measures_need_a_smaller_p() -> None:
     assert [one.p for one in adjusted([pair, pair])] == [0.06, 0.06]
     assert [one.favours for one in adjusted([pair])] == [1]
     assert [one.favours for one in adjusted([pair, pair])] == [0, 0]
+
+
+def share_right(answers: np.ndarray, labels: np.ndarray) -> float:
+    return float(np.mean(answers == labels))
+
+
+def macro_recall(answers: np.ndarray, labels: np.ndarray) -> float:
+    return float(np.mean([np.mean(answers[labels == label] == label) for label in np.unique(labels)]))
+
+
+def test_any_metric_has_a_p_value_that_counts_for_holm() -> None:
+    """`uegr compare` called a model better by macro F1 from an interval alone, beside measures adjusted by Holm."""
+    truth = np.array([0, 1] * 50)
+    first, second = truth.copy(), truth.copy()
+    first[:6] = 1 - first[:6]
+    pair = paired_metric("recall", macro_recall, first, second, truth)
+    assert pair.difference.low > 0  # alone, it would be called better
+    assert 0.01 < pair.p < 0.05  # all six signs of the rows that differ, as often as 2 in 64
+    assert adjusted([pair, pair])[0].favours == 0
+
+
+def test_exchanging_answers_agrees_with_all_signs_of_the_rows_that_differ() -> None:
+    """For the accuracy the exact p is the binomial of the rows that differ: 8 gained and 2 lost of 30."""
+    truth = np.zeros(30, dtype=int)
+    first, second = np.array([1] * 8 + [0] * 22), np.array([0] * 28 + [1] * 2)
+
+    def gap(one: np.ndarray, other: np.ndarray, labels: np.ndarray) -> float:
+        return share_right(other, labels) - share_right(one, labels)
+
+    exact = mcnemar(second == truth, first == truth).p
+    assert abs(exchanged(gap, first, second, truth, draws=20_000) - exact) < 0.01
+    assert exchanged(gap, first, first, truth) == 1.0
+
+
+def test_equal_models_are_called_different_as_rarely_as_promised() -> None:
+    draw, called = np.random.default_rng(3), 0
+    for _ in range(200):
+        truth = draw.integers(0, 2, 60)
+        first, second = (np.where(draw.random(60) < 0.8, truth, 1 - truth) for _ in range(2))
+        gap = lambda one, other, labels: macro_recall(other, labels) - macro_recall(one, labels)  # noqa: E731
+        called += exchanged(gap, first, second, truth, draws=200) < 0.05
+    assert called <= 20  # 10 are expected; 21 and more have a chance of 0.1%

@@ -200,6 +200,7 @@ class Grid(Strict):
     starts: tuple[Start, ...] = ()  # of those that fit a cell, the first
     baseline: str | None = None  # the method, by its label, that the others are compared with
     base: dict[Literal["method", "model"], str] = Field(default_factory=dict)  # that relative improvement starts from
+    chooses: bool = False  # its test rows choose what other studies measure: they are no evidence for the choice
     measure: Measure = Measure()
     search: Search | None = None
     processes: int = Field(1, ge=1)  # that train one cell together, with torchrun

@@ -32,9 +32,9 @@ def choices(result: Result, task: Task) -> Iterator[str]:
     if measured != validation:
         return
     if result.config.training.get("select", "best") != "last":
-        yield f"test rows chose the epoch: both are {measured}"
+        yield f"the measured rows also chose the epoch: both are {measured}"
     if result.search is not None:
-        yield f"test rows chose the settings: both are {measured}"
+        yield f"the measured rows also chose the settings: both are {measured}"
 
 
 def measured_split(task: Task) -> str | None:

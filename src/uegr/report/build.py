@@ -30,6 +30,7 @@ class Report:
         title: str | None = None,
     ) -> None:
         self.runs, self.output, self.markdown, self.csv, self.title = runs, output, markdown, csv, title
+        refuse_other_formats(output)
         for path in (output, markdown, csv):
             if path is not None and path.is_dir():
                 raise InputError(f"expected a file to write to, got the folder {path}; name a file in it")
@@ -59,6 +60,15 @@ class Report:
             watch(lambda: say(self.build(refresh=REFRESH, may_be_empty=True)), self.runs, REFRESH)
         except KeyboardInterrupt:
             say(self.build(may_be_empty=True))
+
+
+def refuse_other_formats(output: Path) -> None:
+    """A page has the ending of a page: in `report.md`, nobody looks for HTML."""
+    flag = {".md": "--markdown", ".markdown": "--markdown", ".csv": "--csv"}.get(output.suffix.lower())
+    if flag:
+        raise InputError(
+            f"expected a page such as {output.with_suffix('.html')}, got {output}; use {flag} {output} for this format"
+        )
 
 
 def refuse_nothing(found: Collection, paths: list[Path]) -> None:

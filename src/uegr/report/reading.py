@@ -34,6 +34,7 @@ class Grid:
     printed: tuple[dict[str, Any], ...] = ()
     baseline: dict[str, Any] = field(default_factory=dict)  # that methods are compared with: its name and settings
     base: dict[str, Any] = field(default_factory=dict)  # that the relative improvement starts from
+    chooses: bool = False  # its rows chose what other studies measure
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +182,7 @@ def read_grid(folder: Path, found: Collection) -> Grid | None:
             printed,
             dict(stored.get("baseline") or {}),
             dict(stored.get("base") or {}),
+            bool(stored.get("chooses")),
         )
     except (OSError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as error:
         found.left.append(Left(str(folder / GRID), "unreadable", " ".join(str(error).split())))

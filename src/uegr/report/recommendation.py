@@ -103,8 +103,9 @@ class Recommendation:
 
 
 def read_studies(folders: Iterable[Path]) -> list[Group]:
-    """The settings of every study, each compared within its study."""
-    return [group for folder in folders for group in grouped(collect([folder]).runs)]
+    """The settings of every study, each compared within its study; rows that chose a method are no evidence for it."""
+    found = [collect([folder]) for folder in folders]
+    return [group for one in found if not any(grid.chooses for grid in one.grids) for group in grouped(one.runs)]
 
 
 def recommendation(groups: Sequence[Group], question: Question, scratch: Callable[[str], bool]) -> Recommendation:
@@ -184,11 +185,11 @@ def rivals(chosen: Candidate, found: Sequence[Candidate]) -> list[Rival]:
 
 
 def refused(found: Recommendation) -> dict[str, list[str]]:
-    """Why methods are not recommended, each reason with the methods that it is about."""
+    """Why methods are not recommended: all reasons of one in a text, with the methods that share them."""
     reasons: dict[str, list[str]] = {}
     for one in found.candidates:
-        for reason in one.refusals:
-            reasons.setdefault(reason, []).append(one.ranked.name)
+        if one.refusals:
+            reasons.setdefault("; ".join(one.refusals), []).append(one.ranked.name)
     return reasons
 
 

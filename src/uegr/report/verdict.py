@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from uegr.ledger.doubts import measured_split
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
@@ -109,7 +110,7 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = sorted((row for row in rows if row.gains), key=lambda row: -sum(gain.figure.value for gain in row.gains))
     if not rows:
         return Verdict([], [], NO_VERDICT) if groups else None
-    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows))
+    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows, kind_of_rows(compared)))
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
@@ -157,22 +158,34 @@ def points(cell: Cell) -> Figure:
     return Figure(scale * found.value, low, high, found.n)
 
 
-def sentence(rows: Sequence[Ranked]) -> str:
+def kind_of_rows(groups: Sequence[Group]) -> str:
+    """What the rows are called that the figures rest on: validation rows are no test rows.
+
+    >>> kind_of_rows([])
+    'test rows'
+    """
+    splits = {str(measured_split(run.task)) for group in groups for run in group.runs}
+    held_out = {"validation" if split.startswith("validation") else "test" for split in splits} or {"test"}
+    return f"{held_out.pop()} rows" if len(held_out) == 1 else "test or validation rows"
+
+
+def sentence(rows: Sequence[Ranked], kind: str) -> str:
     """What the ranking shows: its first method that is better at something, or that there is none."""
     best = next((row for row in rows if any(gain.better for gain in row.gains)), None)
     if best is None:
-        return nothing_better(rows)
+        return nothing_better(rows, kind)
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
     price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
     seed = " Settings with one seed were not tested." * any(gain.one_seed for gain in best.gains)
     return f"{best.name} against {best.against}: {gains}.{price}{seed}"
 
 
-def nothing_better(rows: Sequence[Ranked]) -> str:
-    """No gain is shown, with what that rests on."""
+def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
+    """No gain is shown, with the columns that were looked at and what they rest on."""
     seeds, tested = min(row.seeds for row in rows), min(gain.rows for row in rows for gain in row.gains)
-    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} test rows"
+    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} {kind}"
     worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
     single = " It takes several seeds to show that." * (seeds == 1)
-    return f"No method is shown to be better than {BASELINE}, from {basis}.{single}{losses}"
+    columns = " or ".join(dict.fromkeys(gain.title for row in rows for gain in row.gains))
+    return f"No method is shown to be better than {BASELINE} in {columns}, from {basis}.{single}{losses}"

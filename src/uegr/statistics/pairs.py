@@ -16,6 +16,7 @@ from uegr.statistics.intervals import FEW_RESAMPLES, NORMAL_95, Figure, bootstra
 from uegr.statistics.significance import holm, mcnemar
 
 LEVEL = 0.05
+EXCHANGES = 1_000  # draws: p is then at least 0.001, small enough for Holm over fifty measures
 NOTHING = "no difference shown"
 
 
@@ -73,7 +74,7 @@ def moved_share(gained: int, lost: int, n: int) -> Figure:
 def paired_metric(label: str, metric: Callable[..., float], first: Any, second: Any, truth: Any) -> Pair:
     """Any metric of predictions (rows,) and labels (rows,): the bootstrap draws rows, the same ones for both models.
 
-    Where every draw gives the same difference, it tells nothing about other rows, and the ends are not known.
+    p is that of `exchanged`. Where every draw gives the same difference, it tells nothing about other rows, and the ends are not known.
 
     >>> paired_metric("mean error", lambda a, b: float(np.mean(a - b)), [1.0, 2.0], [2.0, 3.0], [0.0, 0.0]).difference
     Figure(value=1.0, low=nan, high=nan, n=2)
@@ -86,7 +87,27 @@ def paired_metric(label: str, metric: Callable[..., float], first: Any, second: 
     moved = bootstrap(gap, first, second, truth, resamples=FEW_RESAMPLES)
     if moved.low == moved.high:
         moved = replace(moved, low=math.nan, high=math.nan)
-    return Pair(label, ours, theirs, moved, p=None, by_row=True)
+    return Pair(label, ours, theirs, moved, exchanged(gap, first, second, truth), by_row=True)
+
+
+def exchanged(gap: Callable[..., float], first: Any, second: Any, truth: Any, draws: int = EXCHANGES) -> float:
+    """How often the gap is as large after the models exchange their answers to random rows (Noreen 1989).
+
+    Were the models equal, it would not matter which of them gave an answer. Rows with equal answers change nothing.
+
+    >>> gap = lambda one, other, labels: float(np.mean(other == labels) - np.mean(one == labels))
+    >>> exchanged(gap, [0, 0, 1], [0, 0, 1], [0, 1, 1])
+    1.0
+    """
+    one, other, labels = (np.asarray(column) for column in (first, second, truth))
+    if np.array_equal(one, other):
+        return 1.0
+    found, generator = abs(gap(one, other, labels)) - 1e-12, np.random.default_rng(0)
+    reached = 1  # the observed answers are one of the draws
+    for _ in range(draws):
+        swap = generator.random(len(labels)) < 0.5
+        reached += abs(gap(np.where(swap, other, one), np.where(swap, one, other), labels)) >= found
+    return reached / (draws + 1)
 
 
 def separate(label: str, first: Figure, second: Figure, better: int = 1, share: bool = True) -> Pair:
