@@ -87,7 +87,8 @@ def test_test_rows_that_chose_the_settings_are_named() -> None:
     search = Search(chosen={}, score=0.5, split="validation", asked={}, trials=[])
     run = honest().model_copy(update={"search": search})
     assert doubts(run) == []
-    assert "the measured rows also chose the settings: both are validation" in doubts(with_evaluation(run, split="validation"))
+    found = doubts(with_evaluation(run, split="validation"))
+    assert "the measured rows also chose the settings: both are validation" in found
 
 
 def test_several_tasks_are_told_apart() -> None:

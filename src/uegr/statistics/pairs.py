@@ -74,7 +74,8 @@ def moved_share(gained: int, lost: int, n: int) -> Figure:
 def paired_metric(label: str, metric: Callable[..., float], first: Any, second: Any, truth: Any) -> Pair:
     """Any metric of predictions (rows,) and labels (rows,): the bootstrap draws rows, the same ones for both models.
 
-    p is that of `exchanged`. Where every draw gives the same difference, it tells nothing about other rows, and the ends are not known.
+    p is that of `exchanged`. Where every draw gives the same difference, it tells nothing about other rows, and the
+    ends are not known.
 
     >>> paired_metric("mean error", lambda a, b: float(np.mean(a - b)), [1.0, 2.0], [2.0, 3.0], [0.0, 0.0]).difference
     Figure(value=1.0, low=nan, high=nan, n=2)
