@@ -12,7 +12,6 @@ from tests.benchmark.tiny_grid import run
 from uegr.benchmark.grid import SCALES, Grid
 from uegr.benchmark.plan import Cell, cells_of, printed_by_name
 from uegr.benchmark.reading import read_grid
-from uegr.cli.demo import METHODS, demo_config
 from uegr.data import evaluation_sets
 from uegr.packages import cache_folder
 from uegr.runs.prepare import resolved
@@ -95,12 +94,6 @@ def test_tables_have_printed_figures_and_attacks_that_are_printed_are_run(file: 
     assert bool(grid.printed) == ("table" in file.stem)
     metrics = {figure["metric"] for figure in grid.printed}
     assert metrics & {"pwws", "genetic"} <= {attack.attack for attack in grid.measure.attacks}
-
-
-def test_quick_is_the_demo() -> None:
-    cells = cells_of(read_grid(FOLDER / "quick.yaml"))
-    cells_resolved = [resolved(RunConfig(**cell.config)) for cell in cells]
-    assert cells_resolved == [resolved(demo_config(method)) for method in METHODS]
 
 
 def test_table_3_has_the_calibration_and_the_sets_of_roast() -> None:

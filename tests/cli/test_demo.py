@@ -1,24 +1,60 @@
-"""`uegr demo`: both methods alike, and nothing is measured twice."""
+"""`uegr demo`: it runs the grid `quick`, ends in the verdict, and does nothing twice."""
 
-from types import SimpleNamespace
-from typing import Any
+from pathlib import Path
 
-from uegr.cli.demo import DATA, MEASURED, METHODS, demo_config, measured
-from uegr.runs import evaluate, folder, train
+import pytest
+
+from tests.benchmark.tiny_grid import grid_file
+from uegr.benchmark.grid import Grid
+from uegr.benchmark.named import grid_file as file_of
+from uegr.benchmark.reading import read_grid
+from uegr.cli import demo
 
 
-def test_only_the_method_differs():
-    one, two = (demo_config(method).model_dump(exclude={"method"}) for method in METHODS)
-    assert one == two
+@pytest.fixture
+def tiny(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The demo with a tiny grid in this process; its folder."""
+    monkeypatch.setattr(demo, "GRID", grid_file(tmp_path, home))
+    monkeypatch.setattr(demo, "WORKERS", 0)
+    return tmp_path / "demo"
 
 
-def test_what_was_measured_is_not_measured_again(tmp_path, monkeypatch):
-    calls: list[Any] = []
-    kept = SimpleNamespace(evaluation=None)
-    monkeypatch.setattr(train, "train", lambda config, place, **options: calls.append(options["resume"]))
-    monkeypatch.setattr(folder, "read", lambda place: SimpleNamespace(tasks={DATA: kept}))
-    monkeypatch.setattr(evaluate, "evaluate_run", lambda place, rows, quiet: calls.append(rows) or {DATA: "figures"})
-    assert measured("uegr", tmp_path, quiet=True) == "figures"
-    kept.evaluation = "earlier figures"
-    assert measured("uegr", tmp_path, quiet=True) == "earlier figures"
-    assert calls == [True, MEASURED, True]
+def quick() -> Grid:
+    return read_grid(file_of(demo.GRID))
+
+
+def test_the_demo_can_show_something() -> None:
+    """One seed shows nothing about a method (statistics/differences.py); a method needs its baseline."""
+    assert len(quick().seeds) >= 3
+    assert quick().methods[0].called == "vanilla"
+    assert len(quick().methods) == 2
+
+
+def test_it_writes_a_page_and_ends_in_the_verdict(uegr, tiny: Path) -> None:
+    code, out, error = uegr("demo", "--output", tiny, "--quiet")
+    assert code == 0, error
+    assert "<html" in (tiny / "report.html").read_text(encoding="utf-8")
+    assert str(tiny / "report.html") in out.replace("\n", "")
+    said = " ".join(out.split())
+    assert "No method is shown to be better than vanilla in Own test, from 1 seed" in said
+    assert said.endswith("It takes several seeds to show that.")
+
+
+def test_what_has_finished_is_not_run_again(uegr, tiny: Path) -> None:
+    assert uegr("demo", "--output", tiny, "--quiet")[0] == 0
+    before = {path: path.stat().st_mtime_ns for path in tiny.glob("cells/*/result.json")}
+    assert len(before) == 2
+    assert uegr("demo", "--output", tiny, "--quiet")[0] == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_cell_that_fails_is_one_line(
+    uegr, home: Path, tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = [{"name": str(tmp_path / "nowhere.csv"), "label": "films"}]
+    monkeypatch.setattr(demo, "GRID", grid_file(tmp_path, home, datasets=missing))
+    code, out, _ = uegr("demo", "--output", tiny, "--quiet")
+    assert code == 1
+    assert "failed: films · tiny · vanilla" in " ".join(out.split())
+    assert "Traceback" not in out
+    assert not (tiny / "report.html").exists()

@@ -1,19 +1,16 @@
-"""`uegr demo`: train vanilla and UEGR on movie-review snippets, measure both, and write a page."""
+"""`uegr demo`: plain fine-tuning and UEGR, three seeds each, measured and compared on a page with the verdict."""
 
+import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from uegr.cli.options import Quiet
 
-if TYPE_CHECKING:
-    from uegr.result import Evaluation
-    from uegr.training.config import RunConfig
-
-METHODS, DATA = ("vanilla", "uegr"), "snippets"
-ROWS, EPOCHS, MEASURED = 2000, 1, 500  # rows to train on, epochs, rows per data set that is measured
+GRID = Path("quick")  # benchmarks/quick.yaml
+WORKERS = 2  # cells at the same time, where there are as many cores
 
 
 def demo(
@@ -22,41 +19,22 @@ def demo(
     ),
     quiet: Quiet = False,
 ) -> None:
-    """Train vanilla and UEGR on movie-review snippets, measure both, and write a page."""
+    """Compare plain fine-tuning with UEGR on movie-review snippets over three seeds, and write a page."""
+    from uegr.benchmark.run import planned, run_missing
     from uegr.console import Console
-    from uegr.report.page import write_page
-    from uegr.report.terminal import comparison, show_verdict
-    from uegr.runs import folder as folders
+    from uegr.report.build import Report
+    from uegr.report.terminal import show_verdict
+    from uegr.runs import folder
 
     started, console = time.time(), Console()
-    figures = {method: measured(method, output / method, quiet) for method in METHODS}
-    results = {name: folders.read(output / name) for name in METHODS}
-    page = write_page(output / "report.html", results)
-    console.print(comparison(figures))
-    seconds = f"{time.time() - started:.0f} s"
-    console.print(f"{seconds}; the runs are in {output}")
-    console.print(f"page: {page.resolve()}", soft_wrap=True)
-    show_verdict(results)
-
-
-def measured(method: str, place: Path, quiet: bool) -> "Evaluation":
-    """Train and measure what is missing; the figures."""
-    from uegr.runs import folder
-    from uegr.runs.evaluate import evaluate_run
-    from uegr.runs.train import train
-
-    train(demo_config(method), place, resume=True, quiet=quiet)
-    return folder.read(place).tasks[DATA].evaluation or evaluate_run(place, rows=MEASURED, quiet=quiet)[DATA]
-
-
-def demo_config(method: str) -> "RunConfig":
-    """The same settings for both methods."""
-    from uegr.training.config import RunConfig
-
-    return RunConfig.model_validate(
-        {
-            "method": {"name": method},
-            "dataset": {"name": DATA, "train_size": ROWS},
-            "training": {"epochs": EPOCHS, "learning_rate": 1e-4},
-        }
-    )
+    plan = planned(GRID, output=output, command="uegr demo")
+    run_missing(plan, workers=min(WORKERS, os.cpu_count() or 1), quiet=quiet)
+    rows = plan.board.refresh()
+    if failed := [row for row in rows if row["state"] != "done"]:
+        console.print(f"failed: {failed[0]['title']}: {failed[0]['error']}", soft_wrap=True, markup=False)
+        raise typer.Exit(1)
+    page = output / "report.html"
+    Report([output], page, title="The demo").build()
+    console.print(f"{time.time() - started:.0f} s; the runs are in {output}", soft_wrap=True, markup=False)
+    console.print(f"page: {page.resolve()}", soft_wrap=True, markup=False)
+    show_verdict({row["title"]: folder.read(Path(row["folder"])) for row in rows})
