@@ -62,7 +62,7 @@ def test_without_evidence_it_says_so(uegr: Command, tmp_path: Path) -> None:
     code, out, _ = uegr("recommend", "--rows", 1000, "--ledger", tmp_path)
     assert code == 0
     assert out.splitlines() == [
-        "No evidence yet for such a model. Use vanilla: it costs least, and no method is shown to be better.",
+        "No evidence yet for such a model: nothing was measured. Use vanilla: it costs least.",
         "  uegr train --method vanilla --model minilm --dataset DATA",
         "Evidence: nothing.",
     ]

@@ -3,6 +3,7 @@
 import pytest
 
 from uegr.data import load
+from uegr.data.check import check
 from uegr.data.sanity import check_labels
 from uegr.errors import DataWarning, InputError
 
@@ -47,3 +48,18 @@ def test_a_validation_row_without_a_label_names_the_flag(tmp_path):
     written(tmp_path / "validation.csv", ["a", ""])
     with pytest.raises(InputError, match=r"validation\.csv, line 3: the label is missing; .*--drop-missing"):
         load(tmp_path)
+
+
+def test_a_check_of_a_file_whose_labels_were_not_found_does_not_pass(tmp_path):
+    """It printed "passed", and so did the same file with --label-column: nothing about labels was looked at."""
+    lines = ["review,verdict", *(f"text number {row},{'good' if row % 2 else 'bad'}" for row in range(40))]
+    (tmp_path / "own.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = check(load(str(tmp_path / "own.csv"))).findings
+    assert [(one.kind, "--label-column" in one.text) for one in found] == [("unlearnable", True)]
+    assert check(load(str(tmp_path / "own.csv"), label_column="verdict"), noise=False).findings == ()
+
+
+def test_one_label_is_not_called_an_imbalance_too(tmp_path):
+    """The remedy was --balance, which cannot help."""
+    (tmp_path / "own.csv").write_text("text,label\n" + "".join(f"text {row},yes\n" for row in range(40)), "utf-8")
+    assert [one.kind for one in check(load(str(tmp_path / "own.csv"))).findings] == ["unlearnable"]

@@ -52,6 +52,13 @@ def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
     assert found.sentence == f"{shown}, from 3 seeds and 200 test rows."
 
 
+def test_columns_that_rest_on_fewer_rows_do_not_hide_the_others():
+    """16 rows of the own test and 8 under attack were "from 1 seed and 8 test rows"."""
+    few = [run(method, seed, 0.86, 0.40, 200) for seed in (0, 1, 2) for method in ("vanilla", "uegr")]
+    many = [with_evaluation(one, clean={"accuracy": proportion(860, 1000)}) for one in few]
+    assert verdict(groups_of(*many)).sentence.endswith("from 3 seeds and 200 to 1,000 test rows.")
+
+
 def test_validation_rows_are_not_called_test_rows():
     """A single CSV has no test split; the page said "from 3 seeds and 200 test rows"."""
     plain = runs(uegr=(0.865, 0.42), rows=200)

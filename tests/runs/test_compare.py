@@ -62,6 +62,11 @@ def test_an_attack_that_both_went_through_is_compared(runs: tuple[Path, Path], t
     }
 
 
+def test_a_run_is_not_compared_with_itself(runs: tuple[Path, Path]) -> None:
+    with pytest.raises(InputError, match=r"expected two runs, got .* twice; name another one"):
+        compare_runs(runs[0], runs[0] / ".." / runs[0].name)
+
+
 def test_fewer_rows_are_a_sample(runs: tuple[Path, Path]) -> None:
     assert compare_runs(*runs, rows=6).rows == 6
 

@@ -96,7 +96,9 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
     for name, task in ((first, found.first), (second, found.second)):
         spent = task.run.result.training
         forward, backward = spent.passes
-        echo(f"{name}: {forward:g} forward and {backward:g} backward passes per step, {spent.seconds:.0f} s")
+        echo(
+            f"{name}: {forward:g} forward and {backward:g} backward passes per step, {spent.seconds:.0f} s of wall time"
+        )
     echo(sentence(pairs, first, second))
 
 

@@ -80,8 +80,9 @@ def check(data: Data, max_words: int = 512, noise: bool = True) -> Report:
 
 def sanity_of(data: Data) -> list[Finding]:
     """What `uegr train` would refuse or warn of."""
-    lines = {UNLEARNABLE: unlearnable(data), "imbalance": unbalanced(data)}
-    return [Finding(kind, "train", 0, line) for kind, line in lines.items() if line]
+    if line := unlearnable(data):
+        return [Finding(UNLEARNABLE, "train", 0, line)]
+    return [Finding("imbalance", "train", 0, line)] if (line := unbalanced(data)) else []
 
 
 @dataclass
@@ -213,7 +214,7 @@ def noise_of(split: str, dataset: "Dataset", names: tuple[str, ...]) -> list[Fin
     first = found[0]
     text = (
         f"{len(found):,} labels surprise a bag of words; the most: row {first.row + 1}, "
-        f"{names[first.given]}, expected {names[first.expected]}"
+        f"{names[first.given]!r}, expected {names[first.expected]!r}"
     )
     return [Finding("label noise", split, len(found), text, tuple(doubt.row + 1 for doubt in found[:NAMED]))]
 

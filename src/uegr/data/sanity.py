@@ -22,7 +22,9 @@ def check_labels(data: "Data") -> None:
 
 
 def unlearnable(data: "Data") -> str | None:
-    """One label only, or nearly one label per row, of an own file: what is wrong, and what to do."""
+    """No label, one label only, or nearly one label per row, of an own file: what is wrong, and what to do."""
+    if data.card is None and "label" not in data.splits.get("train", next(iter(data.splits.values()))).column_names:
+        return "no label column was found; name it with --label-column, or call it 'label'"
     if data.card is not None or data.labels is None or "train" not in data.splits:
         return None
     rows, names = len(data.splits["train"]), data.labels

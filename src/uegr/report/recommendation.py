@@ -213,7 +213,7 @@ def sentence(found: Recommendation) -> str:
     """The answer; where nothing is shown, that."""
     limit = "" if found.question.limit is None else f" within {found.question.limit:g} times the passes of {BASELINE}"
     if not found.candidates:
-        return f"No evidence yet for such a model. Use {BASELINE}: it costs least, and no method is shown to be better."
+        return f"No evidence yet for such a model: nothing was measured. Use {BASELINE}: it costs least."
     if found.chosen is None:
         return f"No method{limit} is shown to be better than {BASELINE}. Use {BASELINE}."
     best, row = found.chosen.robust, found.chosen.ranked

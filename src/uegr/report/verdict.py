@@ -182,8 +182,9 @@ def sentence(rows: Sequence[Ranked], kind: str) -> str:
 
 def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
     """No gain is shown, with the columns that were looked at and what they rest on."""
-    seeds, tested = min(row.seeds for row in rows), min(gain.rows for row in rows for gain in row.gains)
-    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested:,} {kind}"
+    seeds, counts = min(row.seeds for row in rows), [gain.rows for row in rows for gain in row.gains]
+    tested = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested} {kind}"
     worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
     single = " It takes several seeds to show that." * (seeds == 1)

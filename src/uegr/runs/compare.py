@@ -39,6 +39,8 @@ def compare_runs(
     **reading: Any,
 ) -> Compared:
     """Compare two runs on the held-out rows of their data set, or on another one; different rows are an error."""
+    if first.resolve() == second.resolve():
+        raise InputError(f"expected two runs, got {first} twice; name another one")
     runs = [open_run(place, trust_remote_code=trust_remote_code) for place in (first, second)]
     ours, theirs = (run.task(task or own_task(run.tasks, dataset)) for run in runs)
     check_labels(ours, theirs)
