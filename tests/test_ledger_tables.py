@@ -38,7 +38,7 @@ def test_a_figure_that_is_not_the_ledgers_is_found(ledger: Path) -> None:
 def test_without_cells_it_says_so(tmp_path: Path) -> None:
     assert "No cell has finished yet." in ledger_tables.filled(PAGE, tmp_path)
     counted = ledger_tables.filled("<!-- ledger: cells encoder-laptop -->\n<!-- end of ledger -->", tmp_path)
-    assert "0 of 210 cells have finished." in counted
+    assert "0 of 240 cells have finished." in counted
 
 
 def test_the_decisions_are_those_of_the_command(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "runs/interpolate": ("interpolate",),
     "runs/predict": ("predict",),
     "benchmark": ("benchmark",),
+    "report/build": ("report",),
     "cli/attack": ("attack",),
     "cli/benchmark": ("benchmark",),
     "cli/compare": ("compare",),
