@@ -44,6 +44,22 @@ def test_flags_for_a_file_need_a_file(uegr, finished):
     assert (code, error) == (2, "--text-column is for a file to classify; name the file, or leave it out")
 
 
+def test_a_text_in_the_place_of_a_file_is_told_how_to_be_given(uegr, finished):
+    code, _, error = uegr("predict", finished, "it's a lovely scene")
+    remedy = """use --text 'it'"'"'s a lovely scene'"""
+    assert (code, error) == (2, f"expected a file to classify, got a text; {remedy}")
+
+
+def test_a_pair_needs_its_first_text(uegr, finished):
+    code, _, error = uegr("predict", finished, "--pair", "x")
+    assert (code, "give the first text of the pair with --text" in error) == (2, True)
+
+
+def test_the_columns_of_the_answers_do_not_depend_on_the_rows(uegr, finished):
+    code, out, _ = uegr("predict", finished, "--text", "a lovely scene")
+    assert (code, json.loads(out)["note"]) == (0, "")
+
+
 ROWS = [("7", "the plot was awful", "x, y"), ("8", "a lovely scene", 'say "no"'), ("9", "", "é")]
 
 

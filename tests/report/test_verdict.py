@@ -8,8 +8,8 @@ from uegr.report.export import markdown
 from uegr.report.page import render
 from uegr.report.reading import Collection, Run
 from uegr.report.terminal import show_verdict
-from uegr.report.verdict import NO_VERDICT, Verdict, verdict
-from uegr.statistics import proportion
+from uegr.report.verdict import NO_VERDICT, Gain, Ranked, Verdict, verdict
+from uegr.statistics import Figure, proportion
 
 
 def run(method, seed, own, under_attack, rows=2000, dataset="imdb"):
@@ -87,6 +87,20 @@ def test_one_seed_beside_several_is_said():
     found = verdict(groups_of(*runs(), *runs(dataset="yelp", seeds=(0,))))
     assert found.rows[0].gains[1].words == "better on 1 of 2, no difference shown on 1 of 2"
     assert found.sentence.endswith("Settings with one seed were not tested.")
+
+
+def test_the_seeds_of_all_settings_are_told_where_nothing_is_shown():
+    """One setting with a single seed made it "from 1 seed. It takes several seeds to show that."."""
+    same = {"uegr": (0.86, 0.40), "fgm": (0.86, 0.40)}
+    found = verdict(groups_of(*runs(**same), *runs(**same, dataset="yelp", seeds=(0,))))
+    assert found.sentence.endswith("from 1 to 3 seeds and 2,000 test rows.")
+
+
+def test_an_interval_without_zero_beside_nothing_shown_has_a_reason():
+    alone = Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 2, 1000, False)
+    assert alone.words == "no difference shown on any of them alone"
+    row = Ranked("uegr", "", [alone], "vanilla", 3.5, 3, 3)
+    assert row.words == "PGD: no difference shown on any of them alone"
 
 
 def test_gains_on_several_data_sets_are_averaged_and_counted():

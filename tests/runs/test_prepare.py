@@ -1,10 +1,12 @@
 """What a run leaves to its model is spelt out: learning rate and epochs. Rows of a fold are tested on only."""
 
 import pytest
+from datasets import Dataset
 
 from tests.tiny_run import sentences, write_csv
 from uegr.errors import InputError
 from uegr.runs.finished import open_run
+from uegr.runs.heads import longest_first
 from uegr.runs.prepare import load_data, prepare, resolved
 from uegr.runs.train import train
 from uegr.training.config import RunConfig, read_config
@@ -75,3 +77,8 @@ def test_a_search_does_not_see_the_fold(tmp_path):
     home = write_csv(tmp_path / "films.csv", sentences(60))
     config = RunConfig(model={"name": "textcnn"}, dataset={"name": str(home), "folds": 3, "fold": 1})
     assert set(prepare(config, development=True).sets["films"].splits) == {"train", "validation"}
+
+
+def test_validation_rows_come_longest_first_so_that_batches_need_little_padding():
+    rows = Dataset.from_dict({"length": [3, 9, 5, 9], "labels": [0, 1, 2, 3]})
+    assert list(longest_first(rows)["labels"]) == [1, 3, 2, 0]

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -33,8 +34,12 @@ def predict(
     trust_remote_code: TrustCode = False,
 ) -> None:
     """Classify new texts with a finished run; the rows of a file keep all their columns."""
+    if pair and not text:
+        raise InputError("expected --text for each --pair, got none; give the first text of the pair with --text")
     if (source is None) == (not text):
         raise InputError("expected either a file to classify or --text, got both or neither")
+    if source is not None and " " in source and not Path(source).exists():
+        raise InputError(f"expected a file to classify, got a text; use --text {quote(source)}")
     texts = sys.stdin.read().splitlines() if source == "-" else paired(text, pair) if text or pair else None
     if texts is not None and (given := flags(files)):
         raise InputError(f"{', '.join(given)} is for a file to classify; name the file, or leave it out")

@@ -29,10 +29,10 @@ class Cost:
     def per_step(self) -> str:
         """Forward and backward passes.
 
-        >>> Cost(4, 3, 3.5, 10.0, 3.4, 6.0, 2).per_step
-        '4 + 3'
+        >>> Cost(4, 5 / 3, 3.5, 10.0, 3.4, 6.0, 2).per_step
+        '4 + 1.67'
         """
-        return f"{self.forward:g} + {self.backward:g}"
+        return f"{round(self.forward, 2):g} + {round(self.backward, 2):g}"
 
     @property
     def beside(self) -> str:

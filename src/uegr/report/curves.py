@@ -23,6 +23,7 @@ from uegr.report.plots import (
     spelt,
     spelt_apart,
     trace,
+    uncovered,
     with_data,
 )
 from uegr.report.tables import distinct
@@ -39,7 +40,7 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
         sizes = sorted({size for _, cells in found for size in cells})
         if not sizes:
             return None
-        step, drawn = min(0.06, 0.5 / len(found)), [group for group, _ in found]
+        step, drawn = min(0.06, 0.24 / len(found)), [group for group, _ in found]
         traces = [
             curve(group, looks[group.method], cells, sizes, (place - (len(found) - 1) / 2) * step)
             | {"opacity": fading(group, drawn)}
@@ -89,7 +90,7 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
         layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{hard.label}, %"), "shapes": lines}
-        return Panel("", traces, layout, 380, both)
+        return Panel("", uncovered(traces), layout, 380, both)
 
     caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: above and to "
     caption += "the right of the crossing, nothing was traded. Settings of one method are joined; where there are "

@@ -18,6 +18,7 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
 MOST_SETTINGS = 4  # lines of one method; beyond, only the first setting with the most seeds is drawn
 MOST_LABELS = 12  # names beside points; more would cover each other
+LETTER, LINE = 0.015, 0.07  # a name's letter and line as shares of a drawing's width and height
 SETTINGS_NOTE = f"Where a method has more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
 Trace = dict[str, Any]
 Data = TypeVar("Data")
@@ -127,6 +128,24 @@ def labels(names: Sequence[str], x: Sequence[float], every_x: Sequence[float], s
         "textposition": [f"top {side}" for side in sides],
         "textfont": {"color": style.colour, "size": 11},
     }
+
+
+def uncovered(traces: Sequence[Trace]) -> list[Trace]:
+    """The traces without the names that would cover an earlier one: colour, legend and pointer tell these points."""
+    xs, ys = ([value for one in traces for value in one[way]] for way in ("x", "y"))
+    width, height = (max(values) - min(values) or 1 for values in (xs, ys))
+    taken: list[tuple[float, float, float]] = []  # left, right, bottom, as shares of the drawing
+    found = []
+    for one in traces:
+        texts = []
+        for text, x, y, side in zip(one["text"], one["x"], one["y"], one["textposition"], strict=True):
+            left, bottom, long = (x - min(xs)) / width, (y - min(ys)) / height, LETTER * len(text)
+            left -= long if side.endswith("left") else 0
+            free = all(left + long < a or left > b or abs(bottom - c) > LINE for a, b, c in taken)
+            texts.append(text if free else "")
+            taken += [(left, left + long, bottom)] if text and free else []
+        found.append(one | {"text": texts})
+    return found
 
 
 def spelt_apart(groups: Sequence[Group]) -> list[str]:

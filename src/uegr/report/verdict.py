@@ -48,12 +48,22 @@ class Gain:
 
         >>> Gain("PGD", Figure(8.0, 5.0, 11.0, 3), 2, 0, 3, 1000, False).words
         'better on 2 of 3, no difference shown on 1 of 3'
+        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 1, 1000, False).words
+        'no difference shown (p at least 0.05 after Holm)'
         """
         counts = {"better": self.better, "worse": self.worse, NOTHING: self.of - self.better - self.worse}
         shown = {word: count for word, count in counts.items() if count}
         if self.of == 1 or (NOTHING in shown and len(shown) == 1):
-            return next(iter(shown))
+            return next(iter(shown)) + self.although * (NOTHING in shown)
         return ", ".join(f"{word} on {count} of {self.of}" for word, count in shown.items())
+
+    @property
+    def although(self) -> str:
+        """Why nothing is shown where the interval beside it excludes 0."""
+        apart = self.figure.bounded and not self.figure.low <= 0 <= self.figure.high
+        if not apart or self.one_seed:
+            return ""
+        return " on any of them alone" if self.of > 1 else " (p at least 0.05 after Holm)"
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Ranked:
     against: str  # the baseline
     cost: float | None  # passes, baseline = 1
     seeds: int  # the fewest that a setting has
+    most_seeds: int
 
     @property
     def name(self) -> str:
@@ -87,7 +98,7 @@ class Ranked:
     @property
     def words(self) -> str:
         """What is shown, column by column."""
-        if not self.shown:
+        if all(gain.words == NOTHING for gain in self.gains):
             return NOTHING
         return "; ".join(f"{gain.title}: {gain.words}{' (one seed)' * gain.one_seed}" for gain in self.gains)
 
@@ -128,9 +139,10 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     settings = groups[0].settings if len(groups) == 1 else ""
     bases = {group.baseline.label for group in groups if group.baseline}
     against = bases.pop() if len(bases) == 1 else BASELINE
-    seeds = min(len(group.seeds) for group in groups)
+    seeds = [len(group.seeds) for group in groups]
     gains = [gain for gain in found if gain is not None]
-    return Ranked(groups[0].method, settings, gains, against, fmean(prices) if prices else None, seeds)
+    price = fmean(prices) if prices else None
+    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds))
 
 
 def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
@@ -182,11 +194,20 @@ def sentence(rows: Sequence[Ranked], kind: str) -> str:
 
 def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
     """No gain is shown, with the columns that were looked at and what they rest on."""
-    seeds, counts = min(row.seeds for row in rows), [gain.rows for row in rows for gain in row.gains]
-    tested = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
-    basis = f"{seeds} seed{'s' * (seeds > 1)} and {tested} {kind}"
+    fewest, most = min(row.seeds for row in rows), max(row.most_seeds for row in rows)
+    counts = [gain.rows for row in rows for gain in row.gains]
+    basis = f"{span([fewest, most])} seed{'s' * (most > 1)} and {span(counts)} {kind}"
     worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
-    single = " It takes several seeds to show that." * (seeds == 1)
+    single = " It takes several seeds to show that." * (most == 1)
     columns = " or ".join(dict.fromkeys(gain.title for row in rows for gain in row.gains))
     return f"No method is shown to be better than {BASELINE} in {columns}, from {basis}.{single}{losses}"
+
+
+def span(counts: Sequence[int]) -> str:
+    """The least and the most.
+
+    >>> span([1000, 200]), span([3, 3])
+    ('200 to 1,000', '3')
+    """
+    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))

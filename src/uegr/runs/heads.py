@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from uegr import models
 from uegr.data import Data
 from uegr.errors import InputError, warn
@@ -44,6 +46,12 @@ class Heads(ABC):
         """The trainer over these rows."""
 
 
+def longest_first(rows: Any) -> Any:
+    """Rows whose order is free, so that those of one batch are of about the same length and need little padding."""
+    lengths = rows.with_format("numpy", columns=["length"])[:]["length"]
+    return rows.select(np.argsort(-lengths, kind="stable"), keep_in_memory=True)
+
+
 class OneHead(Heads):
     """A sequence classifier, or a regression, over one data set."""
 
@@ -69,7 +77,8 @@ class OneHead(Heads):
         from uegr.training.engine import RobustTrainer
 
         ((task, (train, validation)),) = rows.items()
-        return RobustTrainer(train_dataset=train, eval_dataset=validation, compute_metrics=scorer(sets[task]), **common)
+        common["compute_metrics"] = scorer(sets[task])
+        return RobustTrainer(train_dataset=train, eval_dataset=longest_first(validation), **common)
 
 
 class SeveralHeads(Heads):
@@ -121,7 +130,7 @@ class SeveralHeads(Heads):
         common["args"].ddp_find_unused_parameters = True  # the heads of other tasks
         return MultitaskTrainer(
             train_dataset=TaskRows({number: train for number, (train, _) in enumerate(rows.values())}),
-            eval_dataset={name: TaskRows({number: rows[name][1]}) for number, name in enumerate(rows)},
+            eval_dataset={name: TaskRows({number: longest_first(rows[name][1])}) for number, name in enumerate(rows)},
             scorers={name: scorer(data) for name, data in sets.items()},
             main={name: data.metrics[0] for name, data in sets.items()},
             **common,

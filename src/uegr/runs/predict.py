@@ -88,15 +88,13 @@ def check_sides(task: FinishedTask, texts: Sequence[Text]) -> None:
 def answers(task: FinishedTask, given: Given, calibrate: bool = False) -> dict[str, list[Any]]:
     """Columns: those of the file, then the row's number from 1, the answer, its probabilities, and what is odd."""
     found = task.predict(given.texts, calibrate=calibrate)
-    notes = remarks(task, given.texts)
     added: dict[str, list[Any]] = {
         ROW: list(range(1, len(found) + 1)),
         PREDICTED: [one.label if one.value is None else round(one.value, 6) for one in found],
     }
     if task.labels is not None:
         added[PROBABILITIES] = [{name: round(share, 6) for name, share in one.probabilities.items()} for one in found]
-    if any(notes):
-        added[NOTE] = notes
+    added[NOTE] = remarks(task, given.texts)
     if ROW in given.columns:
         del added[ROW]
     if clash := set(added) & set(given.columns):
