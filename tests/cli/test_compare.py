@@ -28,6 +28,15 @@ def test_a_run_and_its_copy_do_not_differ(uegr: Command, finished: Path, same: P
     assert "3 forward and 3 backward passes" in out
 
 
+def test_no_name_is_cut_at_80_columns(uegr: Command, finished: Path, same: Path) -> None:
+    long = same.parent / "a-name-of-a-run-that-is-longer-than-its-column"
+    shutil.copytree(same, long)
+    lines = uegr("compare", finished, long)[1].splitlines()
+    table = [line for line in lines if not line.startswith((str(finished), str(long), "left out"))]
+    assert not any("…" in line for line in table)
+    assert any(long.name[:14] in line for line in table)
+
+
 def test_json_has_every_measure(uegr: Command, finished: Path, same: Path) -> None:
     code, out, _ = uegr("compare", finished, same, "--json")
     found = json.loads(out)

@@ -82,8 +82,11 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
     table = Table(
         title=f"{found.data}: {found.rows:,} rows, the same for both", title_justify="left", box=None, pad_edge=False
     )
-    for title in ("", first, second, "difference (95%)", "p", "rows"):
-        table.add_column(Text(title), justify="right" if title else "left", no_wrap=bool(title))
+    table.add_column("", overflow="fold", min_width=18)
+    for name in short_names(first, second):
+        table.add_column(Text(name), justify="right", overflow="fold", max_width=14)
+    for title in ("difference (95%)", "p", "rows"):
+        table.add_column(title, justify="right", no_wrap=True)
     for pair in pairs:
         p = "-" if pair.p is None else "<0.001" if pair.p < 0.001 else f"{pair.p:.3f}"
         figures = (shown(pair.first, pair), shown(pair.second, pair), moved(pair))
@@ -100,6 +103,16 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
             f"{name}: {forward:g} forward and {backward:g} backward passes per step, {spent.seconds:.0f} s of wall time"
         )
     echo(sentence(pairs, first, second))
+
+
+def short_names(first: str, second: str) -> tuple[str, str]:
+    """The folders' own names, unless both have the same.
+
+    >>> short_names("runs/a", "runs/b"), short_names("a/run", "b/run")
+    (('a', 'b'), ('a/run', 'b/run'))
+    """
+    one, other = Path(first).resolve().name, Path(second).resolve().name
+    return (first, second) if one == other else (one, other)
 
 
 def shown(figure: "Figure", pair: "Pair") -> str:
