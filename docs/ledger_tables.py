@@ -4,7 +4,8 @@
 <!-- end of ledger -->
 
 `headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each of
-the others; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers.
+the others; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers;
+`limits all METHOD` has where a method did not pay, and why.
 """
 
 import re
@@ -17,10 +18,13 @@ from uegr.ledger.package import studies
 from uegr.models.card import from_scratch
 from uegr.report import contest
 from uegr.report.export import headline_parts, table
-from uegr.report.groups import Group, grouped
+from uegr.report.contest import matches
+from uegr.report.cost import cost_of
+from uegr.report.groups import Group, by_block, grouped, heading
 from uegr.report.headline import headlines
 from uegr.report.reading import collect
 from uegr.report.recommendation import Question, Recommendation, basis, read_studies, recommendation
+from uegr.report.tables import gain
 
 ROOT = Path(__file__).parents[1]
 LEDGER, STUDIES = ROOT / "results", ROOT / "benchmarks" / "studies"
@@ -36,8 +40,7 @@ def filled(text: str, ledger: Path = LEDGER) -> str:
 
     def built(found: re.Match[str]) -> str:
         start, kind, study, method, _, end = found.groups()
-        makers = {"headlines": headline_tables, "cells": cell_count, "contest": contest_table, "decisions": decisions}
-        made = makers[kind](ledger / study, method)
+        made = MAKERS[kind](ledger / study, method)
         return f"{start}\n{made}\n\n{end}"
 
     return MARKED.sub(built, text)
@@ -90,7 +93,46 @@ def decision(found: Recommendation) -> tuple[str, ...]:
     return row.name, found.chosen.robust.text, found.chosen.clean.text, row.cost_text, basis(found)
 
 
+def limits(study: Path, method: str) -> str:
+    """The data sets and models where a method's cost did not pay, with the reasons; those with one seed are left out."""
+    groups = [group for group in read_studies(studies(study.parent)) if len(group.seeds) > 1]
+    lines, measured = [], 0
+    for block, some in by_block(groups).items():
+        scored = [group for group in some if {"own", "robust"} <= group.columns.keys()]
+        for own in (group for group in scored if group.label == method and group.baseline is not None):
+            measured += 1
+            found = matches(own, [other for other in scored if other is not own])
+            cheaper = {other.label for other in scored if (cost_of(other).passes or 0) < (cost_of(own).passes or 0)}
+            why = objections(own, found, cheaper)
+            base = next(match for match in found if own.baseline and match.against == own.baseline.label)
+            cells = (gain(base.robust) or "–", gain(base.clean) or "–")
+            lines += [(heading(block), *cells, "; ".join(why))] if why else []
+    if not measured:
+        return f"{method} has no cells with several seeds yet."
+    told = f"{method} did not pay on {len(lines)} of {measured} data sets and models with several seeds."
+    heads = ("data set, model", "robust gain", "clean gain", "why not")
+    return "\n\n".join([told, *([table(heads, lines)] if lines else [])])
+
+
+def objections(own: Group, found: list[contest.Match], cheaper: set[str]) -> list[str]:
+    """Why the method's cost did not pay: no gain over vanilla, a lower clean score, a cheaper method as good."""
+    base = next(match for match in found if own.baseline and match.against == own.baseline.label)
+    why = [] if base.shown else [f"not shown to be more robust than {base.against}"]
+    why += [] if base.not_inferior else [f"clean score more than half a point below {base.against}'s"]
+    equal = [m.against for m in found if m.against in cheaper and m.against != base.against and not m.shown]
+    return why + ([f"not shown to be more robust than {', '.join(equal)}, at less cost"] if equal else [])
+
+
 def pages(folder: Path) -> dict[str, str]:
     """The pages with markers, up to date, by name."""
     found = {name: folder / name for name in PAGES}
     return {name: filled(path.read_text(encoding="utf-8")) for name, path in found.items()}
+
+
+MAKERS = {
+    "headlines": headline_tables,
+    "cells": cell_count,
+    "contest": contest_table,
+    "decisions": decisions,
+    "limits": limits,
+}
