@@ -52,6 +52,16 @@ def test_the_decisions_are_those_of_the_command(tmp_path: Path) -> None:
     assert any_cost.endswith("| 3.2 × | main: imdb with minilm-l3, 1,000 rows, 3 seeds |")
 
 
+def test_where_a_method_did_not_pay_is_told_with_the_reasons(tmp_path: Path) -> None:
+    page = "<!-- ledger: limits all uegr -->\n<!-- end of ledger -->"
+    assert "uegr has no cells with several seeds yet." in ledger_tables.filled(page, tmp_path)
+    good = ledger_tables.filled(page, fill(tmp_path / "good", EASY, model="minilm-l3"))
+    assert "uegr did not pay on 0 of 1 data sets and models with several seeds." in good
+    worse = {**EASY, "uegr": (EASY["vanilla"][0] - 0.05, EASY["fgm"][1] - 0.01)}
+    bad = ledger_tables.filled(page, fill(tmp_path / "bad", worse, model="minilm-l3"))
+    assert "clean score more than half a point below vanilla's; not shown to be more robust than fgm, at less" in bad
+
+
 def test_a_marker_that_is_misspelt_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="heads"):
         ledger_tables.filled(PAGE.replace("headlines", "heads"), tmp_path)
