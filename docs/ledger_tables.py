@@ -17,9 +17,9 @@ from uegr.benchmark.run import done_before
 from uegr.ledger.package import studies
 from uegr.models.card import from_scratch
 from uegr.report import contest
-from uegr.report.export import headline_parts, table
 from uegr.report.contest import matches
 from uegr.report.cost import cost_of
+from uegr.report.export import headline_parts, table
 from uegr.report.groups import Group, by_block, grouped, heading
 from uegr.report.headline import headlines
 from uegr.report.reading import collect
@@ -94,7 +94,7 @@ def decision(found: Recommendation) -> tuple[str, ...]:
 
 
 def limits(study: Path, method: str) -> str:
-    """The data sets and models where a method's cost did not pay, with the reasons; those with one seed are left out."""
+    """The data sets and models where a method's cost did not pay, with the reasons; not those with one seed."""
     groups = [group for group in read_studies(studies(study.parent)) if len(group.seeds) > 1]
     lines, measured = [], 0
     for block, some in by_block(groups).items():

@@ -1,5 +1,7 @@
 """The verdict says which method, at what cost, and no more than is shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.report.synthetic_runs import groups_of, result, with_evaluation, write_run
@@ -140,3 +142,13 @@ def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:2] == ["method", "Own"]
     assert lines[1].startswith("uegr")
+
+
+def test_the_sentence_tells_what_else_got_worse():
+    """A demo's verdict praised a gain under attack, while its leaderboard marked the calibration error as worse."""
+    found = groups_of(*runs())
+    plain = verdict(found).sentence
+    (best,) = [group for group in found if group.method == "uegr"]
+    best.columns["ece"] = replace(best.columns["own"], mark="worse")
+    assert "worse" not in plain
+    assert "It is shown to be worse in ECE." in verdict(found).sentence

@@ -106,7 +106,7 @@ def told(shown: View) -> str:
     """A cell on one line."""
     if not shown.text:
         return "–"
-    spread = f"({shown.spread})" if "–" in shown.spread else shown.spread
+    spread = f"({shown.spread})" if shown.spread and "±" not in shown.spread else shown.spread
     return " ".join(part for part in (shown.text, spread, shown.mark) if part)
 
 

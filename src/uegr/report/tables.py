@@ -53,7 +53,7 @@ def column_view(cell: Cell | None) -> View:
         return view(cell)
     if not cell.mark:
         return View("not shown", title=f"{explained(cell)}; {shown(cell.mean, cell, sign=True)}, which shows nothing")
-    interval = f"{shown(cell.figure.low, cell)}–{shown(cell.figure.high, cell)}"
+    interval = between(cell)
     return replace(view(cell), spread=interval)
 
 
@@ -61,7 +61,13 @@ def spread(cell: Cell) -> str:
     """The deviation over seeds, or the interval of a single one."""
     if cell.deviation is not None:
         return f"± {shown(cell.deviation, cell)}"
-    return f"{shown(cell.figure.low, cell)}–{shown(cell.figure.high, cell)}" if cell.figure.bounded else ""
+    return between(cell) if cell.figure.bounded else ""
+
+
+def between(cell: Cell) -> str:
+    """The ends of the interval; in words where one is below 0, since two dashes in a row cannot be read."""
+    dash = " to " if cell.figure.low < 0 else "–"
+    return f"{shown(cell.figure.low, cell)}{dash}{shown(cell.figure.high, cell)}"
 
 
 def gain(cell: Cell) -> str:

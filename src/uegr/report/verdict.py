@@ -77,6 +77,7 @@ class Ranked:
     cost: float | None  # passes, baseline = 1
     seeds: int  # the fewest that a setting has
     most_seeds: int
+    losses: tuple[str, ...] = ()  # other columns in which it is shown to be worse somewhere
 
     @property
     def name(self) -> str:
@@ -142,7 +143,9 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     seeds = [len(group.seeds) for group in groups]
     gains = [gain for gain in found if gain is not None]
     price = fmean(prices) if prices else None
-    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds))
+    lost = dict.fromkeys(key for group in groups for key, cell in group.columns.items() if cell.mark == "worse")
+    losses = tuple(column.title for column in titles([key for key in lost if key not in (*keys, "improvement")]))
+    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses)
 
 
 def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
@@ -189,7 +192,8 @@ def sentence(rows: Sequence[Ranked], kind: str) -> str:
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
     price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
     seed = " Settings with one seed were not tested." * any(gain.one_seed for gain in best.gains)
-    return f"{best.name} against {best.against}: {gains}.{price}{seed}"
+    worse = f" It is shown to be worse in {', '.join(best.losses)}." if best.losses else ""
+    return f"{best.name} against {best.against}: {gains}.{worse}{price}{seed}"
 
 
 def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
