@@ -5,7 +5,8 @@
 
 `headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each of
 the others; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers;
-`limits all METHOD` has where a method did not pay, and why.
+`limits all METHOD` has where a method did not pay, and why; `printed STUDY` sets a table beside the paper's figures;
+`boards STUDY` has every figure of a study.
 """
 
 import re
@@ -19,15 +20,16 @@ from uegr.models.card import from_scratch
 from uegr.report import contest
 from uegr.report.contest import matches
 from uegr.report.cost import cost_of
-from uegr.report.export import headline_parts, table
+from uegr.report.export import board, headline_parts, printed_table, table
 from uegr.report.groups import Group, by_block, grouped, heading
 from uegr.report.headline import headlines
+from uegr.report.printed import comparisons
 from uegr.report.reading import collect
 from uegr.report.recommendation import Question, Recommendation, basis, read_studies, recommendation
 from uegr.report.tables import gain
 
 ROOT = Path(__file__).parents[1]
-LEDGER, STUDIES = ROOT / "results", ROOT / "benchmarks" / "studies"
+LEDGER, GRIDS = ROOT / "results", ROOT / "benchmarks"
 PAGES = ("study.md", "results.md")
 MARKED = re.compile(r"(<!-- ledger: (\w+) ([\w-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- end of ledger -->)", re.DOTALL)
 NOTHING = "No cell has finished yet."
@@ -67,9 +69,27 @@ def contest_table(study: Path, method: str) -> str:
 def cell_count(study: Path, _: str) -> str:
     """How many cells of a study's grid are in the ledger."""
     name, _, scale = study.name.rpartition("-")
-    cells = cells_of(read_grid(STUDIES / f"{name}.yaml", scale))
+    path = next(path for path in (GRIDS / "studies" / f"{name}.yaml", GRIDS / f"{name}.yaml") if path.is_file())
+    cells = cells_of(read_grid(path, scale))
     done = done_before(study, cells) if study.is_dir() else {}
     return f"{len(done)} of {len(cells)} cells have finished."
+
+
+def printed_tables(study: Path, _: str) -> str:
+    """What was measured beside what the paper printed; a printed row that nothing stands for is only counted."""
+    if not study.is_dir():
+        return NOTHING
+    found = collect([study])
+    parts = []
+    for compared in comparisons(found.grids, grouped(found.runs)):
+        parts += [compared.verdict, printed_table([row for row in compared.rows if row.kind != "missing"])]
+    return "\n\n".join(parts) or NOTHING
+
+
+def boards(study: Path, _: str) -> str:
+    """The leaderboard of each data set and model of a study."""
+    blocks = by_block(groups_of(study)).items()
+    return "\n\n".join(f"### {heading(block)}\n\n{board(some)}" for block, some in blocks) or NOTHING
 
 
 def decisions(study: Path, _: str) -> str:
@@ -135,4 +155,6 @@ MAKERS = {
     "contest": contest_table,
     "decisions": decisions,
     "limits": limits,
+    "printed": printed_tables,
+    "boards": boards,
 }

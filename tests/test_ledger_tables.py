@@ -1,5 +1,6 @@
 """The tables of docs/study.md and docs/results.md: from the ledger alone, and a figure that is not its is found."""
 
+import json
 from pathlib import Path
 
 import generate
@@ -60,6 +61,29 @@ def test_where_a_method_did_not_pay_is_told_with_the_reasons(tmp_path: Path) -> 
     worse = {**EASY, "uegr": (EASY["vanilla"][0] - 0.05, EASY["fgm"][1] - 0.01)}
     bad = ledger_tables.filled(page, fill(tmp_path / "bad", worse, model="minilm-l3"))
     assert "clean score more than half a point below vanilla's; not shown to be more robust than fgm, at less" in bad
+
+
+def test_a_printed_table_is_beside_what_was_measured_and_the_rest_is_counted(tmp_path: Path) -> None:
+    page = "<!-- ledger: printed main -->\n<!-- end of ledger -->"
+    assert "No cell has finished yet." in ledger_tables.filled(page, tmp_path)
+    ledger = fill(tmp_path, EASY)
+    names = {"dataset": "imdb", "model": "minilm", "metric": "accuracy"}
+    printed = [{**names, "method": method, "value": 99.0} for method in ("uegr", "rdrop")]
+    (ledger / "main" / "grid.yaml").write_text(json.dumps({"title": "A table", "printed": printed}))
+    made = ledger_tables.filled(page, ledger)
+    assert "Of 2 printed figures, within our 95% interval: 0; outside it: 1; not measured: 1." in made
+    assert "| imdb | minilm | uegr | accuracy | 99.0 |" in made
+    assert "rdrop" not in made
+
+
+def test_a_board_has_the_figures_of_every_method(tmp_path: Path) -> None:
+    made = ledger_tables.filled("<!-- ledger: boards main -->\n<!-- end of ledger -->", fill(tmp_path, EASY))
+    assert all(f"\n| {method} |" in made for method in EASY)
+
+
+def test_the_cells_of_a_table_of_a_paper_are_counted_too(tmp_path: Path) -> None:
+    counted = ledger_tables.filled("<!-- ledger: cells uegr_table3-laptop -->\n<!-- end of ledger -->", tmp_path)
+    assert "0 of 36 cells have finished." in counted
 
 
 def test_a_marker_that_is_misspelt_is_an_error(tmp_path: Path) -> None:
