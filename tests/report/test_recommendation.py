@@ -66,6 +66,15 @@ def asked(ledger: Path, rows: int = 1000, limit: float | None = None, model: str
     return recommendation(groups, Question(model, rows, limit), lambda name: name == "textcnn")
 
 
+def test_a_data_set_that_has_only_begun_takes_nothing_from_finished_ones(tmp_path: Path) -> None:
+    """With one seed of a second data set, every method was unreliable and the answer was vanilla."""
+    found = asked(fill(fill(tmp_path, EASY), EASY, seeds=1, datasets=["yelp"]))
+    assert found.method == "uegr"
+    assert basis(found) == "main: imdb with minilm, 1,000 rows, 3 seeds"
+    begun = asked(fill(tmp_path / "begun", EASY, seeds=1))
+    assert (begun.method, begun.datasets) == ("vanilla", ["imdb"])
+
+
 def test_the_most_robust_method_is_recommended_with_its_evidence(tmp_path: Path) -> None:
     found = asked(fill(tmp_path, EASY))
     assert found.chosen is not None

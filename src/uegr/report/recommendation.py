@@ -1,7 +1,8 @@
 """Which method: the studies nearest to a model and a number of rows answer, within a limit of cost.
 
 Near are cells with the same kind of model (pretrained or from scratch) whose rows are within a factor of two of the
-nearest, and of these the ones with the model itself, where there are any. A method can be recommended if
+nearest, and of these the ones with the model itself, where there are any. Cells with one seed count only where there
+are no others. A method can be recommended if
 
 1. it was measured on all data sets that the others were measured on, and nothing there is unreliable;
 2. its passes are within the limit;
@@ -117,12 +118,15 @@ def recommendation(groups: Sequence[Group], question: Question, scratch: Callabl
 
 
 def nearest(groups: Sequence[Group], question: Question, scratch: Callable[[str], bool]) -> list[Group]:
-    """The settings of the same kind of model with about the same rows; of these the model's own, if there are any."""
+    """The settings of the same kind of model with about the same rows; of these the model's own, then those with
+    several seeds, where there are any.
+    """
     kind = scratch(question.model)
     same = [group for group in groups if scratch(group.runs[0].config.model.name) == kind]
     reach = min((distance(group, question.rows) for group in same), default=0.0) + math.log(FACTOR)
     near = [group for group in same if distance(group, question.rows) <= reach]
-    return [group for group in near if group.model == question.model] or near
+    near = [group for group in near if group.model == question.model] or near
+    return [group for group in near if len(group.seeds) > 1] or near
 
 
 def rows_of(group: Group) -> int:
