@@ -46,7 +46,7 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
     slopes = [slope.tolist() for slope in found[:count]]
     ball = perturbation(slopes, examples, options["epsilon"], options["norm"])
     texts = [worst_text(model, examples[i], slopes[i], options) for i in range(count)]
-    kinds = {"ball": ["ball"], "words": ["words"], "both": ["ball", "words"], "joint": ["joint"]}[options["adversary"]]
+    kinds = {"ball": ["ball"], "words": ["words"], "joint": ["joint"]}.get(options["adversary"], ["ball", "words"])
 
     # 3. K sub-models by adaptive dropout, each on its adversary.
     ranks = learned_ranks([entered for _, entered in seen], found[count:]) if options["spread"] != 0 else {}
@@ -58,7 +58,8 @@ def reference_step(model: nn.Module, batch: dict[str, Tensor], options: dict[str
     for k in range(passes):
         predicted.append([])
         for i, example in enumerate(examples):
-            kind = kinds[k % len(kinds)]
+            turn = int(example["input_ids"].sum()) + options["step"] if options["adversary"] == "turns" else 0
+            kind = kinds[(turn + k) % len(kinds)]
             move = torch.tensor(ball[i], dtype=torch.float64) * (0 if kind == "words" else 1)
             text = example | ({} if kind == "ball" else {"input_ids": torch.tensor([texts[i]])})
             predicted[k].append(run(model, text, move, [mask[k * count + i] for mask in masks])[0])

@@ -23,6 +23,8 @@ READINGS: dict[str, dict[str, Any]] = {
     "two adversaries, three sub-models, one piece": {"adversary": "both", "submodels": 3, "split": 1, "words": 1.0},
     "both in one": {"adversary": "joint", "epsilon": 0.4},
     "both in one, one sub-model": {"adversary": "joint", "submodels": 1, "epsilon": 0.4},
+    "in turn": {"adversary": "turns", "submodels": 1, "epsilon": 0.4},
+    "in turn, three sub-models": {"adversary": "turns", "submodels": 3, "epsilon": 0.4},
     "token norm and rates": {"norm": "token", "rates": (0.2, 0.5), "adversary": "both"},
 }
 
@@ -35,21 +37,41 @@ def some(model: nn.Module, labels: int = 3) -> Batch:
 @pytest.mark.parametrize("labels", [3, 1], ids=["classification", "regression"])
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_step_equals_its_transcription(reading: str, labels: int) -> None:
+    check_step(reading, labels, number=0)
+
+
+def check_step(reading: str, labels: int, number: int) -> None:
     model = classifier(labels=labels, dtype=torch.float64)
     batch = some(model, labels)
     method = prepared(made("uegr_plus", selective_update=False, **READINGS[reading]), model, batch)
     seen: list[Tensor] = []
     with model.get_input_embeddings().register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0])):
-        terms = step(method, model, batch)
+        terms = step(method, model, batch, moment=Moment(number, total=10))
     torch.manual_seed(0)
-    expected = reference_step(model, batch, dict(method.options))
+    expected = reference_step(model, batch, {**method.options, "step": number})
     for name, value in terms.items():
         torch.testing.assert_close(value, expected["terms"][name], rtol=1e-10, atol=1e-10)
     assert {name for name, value in expected["terms"].items() if value} == set(terms)
     for name, gradient in gradients(model).items():
         wanted = expected["gradients"].get(name, torch.zeros_like(gradient))
         torch.testing.assert_close(gradient, wanted, rtol=1e-10, atol=1e-10, msg=lambda text, n=name: n + text)
-    check_texts(torch.cat(seen[1:]), expected["texts"], batch, method.options)
+    check_texts(torch.cat(seen[1:]), expected["texts"], batch, {**method.options, "step": number})
+
+
+def test_the_next_step_turns_the_adversaries_round() -> None:
+    check_step("in turn", labels=3, number=1)
+    model = classifier()
+    batch = batch_for(model)
+    method = prepared(made("uegr_plus", adversary="turns", submodels=1), model, batch)
+    assert method.objective.passes == (2, 2)
+    seen: list[Tensor] = []
+    for number in (0, 1):
+        with model.get_input_embeddings().register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0])):
+            step(method, model, batch, moment=Moment(number, total=10))
+    changed = [(texts != batch["input_ids"]).any(1) for texts in (seen[1], seen[3])]
+    assert changed[0].any()
+    assert changed[1].any()
+    assert not (changed[0] & changed[1]).any()
 
 
 def check_texts(seen: Tensor, expected: list[list[int]], batch: Batch, options: Any) -> None:
@@ -59,8 +81,11 @@ def check_texts(seen: Tensor, expected: list[list[int]], batch: Batch, options: 
         row[: len(text)] = torch.tensor(text)
     assert int((worst != batch["input_ids"]).sum()) > 0
     ids = batch["input_ids"]
-    kinds = {"ball": [ids], "words": [worst], "both": [ids, worst], "joint": [worst]}[options["adversary"]]
-    wanted = torch.cat([kinds[k % len(kinds)] for k in range(options["submodels"])])
+    kinds = {"ball": [ids], "words": [worst], "joint": [worst]}.get(options["adversary"], [ids, worst])
+    turns = (ids.sum(1) + options["step"]).tolist() if options["adversary"] == "turns" else [0] * len(ids)
+    wanted = torch.stack(
+        [kinds[(turn + k) % len(kinds)][i] for k in range(options["submodels"]) for i, turn in enumerate(turns)]
+    )
     assert sorted(seen.tolist()) == sorted(wanted.tolist())
 
 
@@ -78,12 +103,12 @@ def test_every_second_step_has_no_adversary() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"adversary": "typos"}, "expected adversary to be one of ball, words, both, joint, got 'typos'"),
+    ({"adversary": "typos"}, "expected adversary to be one of ball, words, both, joint, turns, got 'typos'"),
     ({"divergence_to": "label"}, "expected divergence_to to be one of clean, submodels, got 'label'"),
     ({"words": 0.0}, "expected 0 < words <= 1, got 0.0"),
     (
         {"adversary": "both", "submodels": 1},
-        "expected submodels >= 2 with adversary both, got 1; use adversary='joint'",
+        "expected submodels >= 2 with adversary both, got 1; use adversary='turns'",
     ),
     ({"every": 0}, "expected every >= 1 steps, got 0"),
     ({"limit": 0}, "expected limit >= 1 substitutes per word, got 0"),

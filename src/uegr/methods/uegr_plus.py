@@ -8,6 +8,7 @@ Findings of EMNLP 2021), and the perturbed layer from SMAAT (Altinisik et al., I
     x_k   = x + delta,  delta = epsilon g / ||g||_2,  g = dCE(x)/dx                   adversary="ball"
     x_k   = x with its worst synonyms, gain = g . (E[s] - E[x])                       adversary="words"
     x_k   = x with its worst synonyms, + delta                                        adversary="joint"
+    x_k   = one of the first two, the other one at the next step                      adversary="turns"
     theta <- theta - eta m * grad / p,  m ~ Bernoulli(p(theta))                       as in `uegr`
 
 Every sub-model, drawn by adaptive dropout as in `uegr`, answers an adversarial input, and is pulled to what the model
@@ -15,8 +16,9 @@ answers to the clean one. The clean pass gives the prediction and both adversari
 
 Options: a is `adversarial_weight`, d is `divergence_weight`; `adversarial_weight=0` is TRADES with one step.
 `divergence_to="submodels"` pulls the sub-models to each other, as in `uegr`. With `adversary="both"` they see the ball
-and the synonyms in turn, with `"joint"` each sees both in one text; the synonyms replace the worst share `words` of a
-text's words (`side` and `substitutes` are as in `ascc`). `epsilon_relative` is as in `fgm`, `epsilon_warmup` as in
+and the synonyms alternately, with `"joint"` each sees both in one text; with `"turns"` and `submodels=1`, one example
+sees the ball, another one the synonyms, and a step has the passes of `fgm`. The synonyms replace the worst share
+`words` of a text's words (`side` and `substitutes` are as in `ascc`). `epsilon_relative` is as in `fgm`, `epsilon_warmup` as in
 `uegr`. `depth=0.5` perturbs what enters the middle of the encoder and runs the layers below it once: 2.0 times the cost
 of vanilla with K = 2, for encoders like BERT; give it `epsilon_relative=True`. `every=2` leaves the adversarial passes
 out of every second step.

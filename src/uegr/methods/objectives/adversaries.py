@@ -3,8 +3,8 @@
     L = CE(x) + (a/K) sum_k CE_k(x_k) + (d/K) sum_k D(P(x), P_k(x_k)),   P(x) without gradient
 
 x_k is x + delta, a point of the ball around x (UEGR's eq. 2), or the text with its worst synonyms (pieces/words.py),
-or both in one; both come from the gradient of the clean pass. With a depth, delta is added to what enters a layer, and
-the layers below it run once (pieces/depth.py).
+or both in one; both come from the gradient of the clean pass. With `turns`, each sub-model sees one of the two of an
+example. With a depth, delta is added to what enters a layer, and the layers below it run once (pieces/depth.py).
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ from uegr.pieces.checks import check_amount
 from uegr.pieces.depth import SharedLayers, check_depth, stacked_layers
 from uegr.pieces.divergence import between, pairwise
 from uegr.pieces.dropout import AdaptiveDropout
-from uegr.pieces.embedding import Batch, parts, perturbed, repeated
+from uegr.pieces.embedding import Batch, parts, perturbed, repeated, token_mask
 from uegr.pieces.perturbation import unit, zero_start
 from uegr.pieces.radius import word_vectors
 from uegr.pieces.words import with_worst_words
 
-Adversary = Literal["ball", "words", "both", "joint"]
+Adversary = Literal["ball", "words", "both", "joint", "turns"]
 Target = Literal["clean", "submodels"]
 
 
@@ -81,7 +81,7 @@ class Adversaries(Substitution, RegularizedAdversarial):
         )
         check_choices(adversary, words, divergence_to, every)
         if adversary == "both" and submodels < 2:
-            raise ValueError(f"expected submodels >= 2 with adversary both, got {submodels}; use adversary='joint'")
+            raise ValueError(f"expected submodels >= 2 with adversary both, got {submodels}; use adversary='turns'")
         check_place(depth, adversary, attack.norm)
         if not check_amount("adversarial_weight", adversarial_weight) + divergence_weight:
             raise ValueError("expected adversarial_weight or divergence_weight above 0, got 0 for both; use vanilla")
@@ -141,8 +141,18 @@ class Adversaries(Substitution, RegularizedAdversarial):
         if not self.needs_tokenizer:
             return [ids] * self.submodels, [move] * self.submodels
         worst = with_worst_words(model, batch, gradient, self.table_on(ids), self.words, self.side)
-        texts = [ids if kind == "ball" else worst for kind in self.kinds]
-        return texts, [torch.zeros_like(move) if kind == "words" else move for kind in self.kinds]
+        seen = [self.seen(k, batch) for k in range(self.submodels)]
+        texts = [torch.where(replaced.unsqueeze(-1), worst, ids) for replaced, _ in seen]
+        return texts, [move * moved.view(-1, 1, 1) for _, moved in seen]
+
+    def seen(self, k: int, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Of which examples sub-model k sees the synonyms, and of which the ball: two masks."""
+        mask = token_mask(batch)
+        if self.kinds[k] == "turns":  # whatever batch an example is in, and the other one at the next step
+            words = ((batch["input_ids"] * mask.long()).sum(1) + self.attack.moment.step + k) % 2 == 1
+            return words, ~words
+        everyone = torch.ones(len(mask), dtype=torch.bool, device=mask.device)
+        return everyone & (self.kinds[k] != "ball"), everyone & (self.kinds[k] != "words")
 
     def pulled(self, model: nn.Module, many: Batch, clean: Tensor, share: float) -> Terms:
         """The terms of the K passes; `clean` is the clean prediction, (rows, classes)."""
