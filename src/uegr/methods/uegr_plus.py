@@ -18,10 +18,10 @@ Options: a is `adversarial_weight`, d is `divergence_weight`; `adversarial_weigh
 `divergence_to="submodels"` pulls the sub-models to each other, as in `uegr`. With `adversary="both"` they see the ball
 and the synonyms alternately, with `"joint"` each sees both in one text; with `"turns"` and `submodels=1`, one example
 sees the ball, another one the synonyms, and a step has the passes of `fgm`. The synonyms replace the worst share
-`words` of a text's words (`side` and `substitutes` are as in `ascc`). `epsilon_relative` is as in `fgm`, `epsilon_warmup` as in
-`uegr`. `depth=0.5` perturbs what enters the middle of the encoder and runs the layers below it once: 2.0 times the cost
-of vanilla with K = 2, for encoders like BERT; give it `epsilon_relative=True`. `every=2` leaves the adversarial passes
-out of every second step.
+`words` of a text's words (`side` and `substitutes` are as in `ascc`). `epsilon_relative` is as in `fgm`,
+`epsilon_warmup` as in `uegr`. `depth=0.5` perturbs what enters the middle of the encoder and runs the layers below it
+once: 2.0 times the cost of vanilla with K = 2, for encoders like BERT; give it `epsilon_relative=True`. `every=2`
+leaves the adversarial passes out of every second step.
 
 Deviations: TRADES lets the gradient also through the clean prediction and leaves the adversarial CE out; SMAAT chooses
 its layer by the dimension of its data, and takes several steps. Words of several pieces are not replaced.
