@@ -4,6 +4,7 @@ import pytest
 
 from tests.report.synthetic_runs import METHODS, groups_of, result, share, with_evaluation
 from uegr.report import curves, drift, plots, sweeps
+from uegr.report.page import leave_off
 from uegr.result import Bin, Calibration
 from uegr.statistics import Figure
 
@@ -168,7 +169,55 @@ def test_the_settings_of_one_method_are_told_apart_without_its_name():
     assert plots.spelt_apart(groups[:1]) == ["uegr (submodels 2)"]
 
 
-def test_a_name_that_would_cover_another_is_left_to_the_legend():
-    places = [(0.0, 0.0, "left"), (0.01, 0.01, "beside it"), (0.01, 0.5, "above it"), (1.0, 1.0, "far")]
-    traces = [{"x": [x], "y": [y], "text": [name], "textposition": ["top right"]} for x, y, name in places]
-    assert [one["text"][0] for one in plots.uncovered(traces)] == ["left", "", "above it", "far"]
+def test_points_that_differ_in_several_settings_are_not_joined():
+    """A dotted line joined two ad-hoc runs with other rows and other epochs, as if one option had been varied."""
+    several = [result("imdb", "uegr", 0, train_size=size, epochs=epochs) for size, epochs in ((100, 1.0), (500, 3.0))]
+    single = [result("imdb", "uegr", 0, train_size=size) for size in (100, 500)]
+    modes = []
+    for runs in (several, single):
+        groups = groups_of(*runs)
+        modes += [trace["mode"] for trace in curves.tradeoff(groups, looks(groups)).panels[0].traces]
+    assert modes == ["markers+text", "lines+markers+text"]
+
+
+def test_many_curves_stay_at_their_size():
+    """Eight curves over two sizes were spread over a quarter of the drawing."""
+    groups = groups_of(*(result("imdb", method, 0) for method in METHODS))
+    panel = curves.curves(groups, looks(groups), "pgd").panels[0]
+    starts = [trace["x"][0] for trace in panel.traces]
+    assert len(set(starts)) == len(METHODS)
+    assert max(starts) - min(starts) <= 0.04 * (len(panel.layout["xaxis"]["tickvals"]) - 1)
+
+
+def test_bins_of_a_few_rows_are_not_drawn():
+    """A bin of one row drew a line down to 0."""
+    bins = [
+        Bin(start=start, end=start + 0.1, confidence=start + 0.05, accuracy=Figure(right, 0.0, 1.0, rows))
+        for start, right, rows in ((0.6, 0.0, 1), (0.9, 0.9, 40))
+    ]
+    measured = Calibration(ece=share(0.1), brier=share(0.1), reliability=bins, bins=10)
+    groups = groups_of(with_evaluation(result("imdb", "vanilla", 0), calibration=measured))
+    assert [rows for *_, rows in curves.bins(groups[0])] == [40]
+    assert "fewer than 10 rows" in curves.reliability(groups, looks(groups)).caption
+
+
+def test_perturbations_are_called_as_people_call_them():
+    """A heading said "FGM_RELATIVE"."""
+    run = result("imdb", "vanilla", 0)
+    moved = {"pgd_relative": run.tasks["imdb"].evaluation.perturbation["pgd"]}
+    groups = groups_of(with_evaluation(run, perturbation=moved))
+    section = curves.curves(groups, looks(groups), "pgd_relative")
+    assert section.title == "Under perturbation: relative PGD"
+    assert "PGD with restarts" in section.caption
+    assert "_" not in section.caption
+
+
+def test_drawings_of_many_methods_start_with_the_best():
+    """Forty curves in one drawing could not be read."""
+    names = ["vanilla", *(f"m{place}" for place in range(12))]
+    section = plots.Section("curves", "", "", [], names)
+    leave_off([section], ["vanilla", "m9", "m3", "elsewhere"])
+    assert section.off == ["m5", "m6", "m7", "m8", "m10", "m11"][-5:]
+    few = plots.Section("curves", "", "", [], names[:8])
+    leave_off([few], [])
+    assert few.off == []

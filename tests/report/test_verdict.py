@@ -43,8 +43,9 @@ def test_methods_are_ranked_with_gain_interval_cost_and_words():
     assert found.rows[0].cost == pytest.approx(3.2)
     assert found.rows[0].words == "Own test: no difference shown; pwws: better"
     assert found.sentence.startswith("uegr against vanilla: Own test +1.0 (")
-    assert found.sentence.endswith("no difference shown; pwws +20.0 (+16.9 to +23.1) points: better. "
-                                   "It costs 3.2 times the passes of vanilla.")  # fmt: skip
+    hard_words = "no difference shown; pwws +20.0 (+16.9 to +23.1) points: better"
+    rest = "from 3 seeds and 2,000 test rows. It costs 3.2 times the passes of vanilla."
+    assert found.sentence.endswith(f"{hard_words}, {rest}")
 
 
 def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
@@ -86,9 +87,54 @@ def test_a_single_seed_shows_nothing_about_a_method():
 
 
 def test_one_seed_beside_several_is_said():
+    """Of one seed, nothing was tested: that is not the same as a test that shows nothing."""
     found = verdict(groups_of(*runs(), *runs(dataset="yelp", seeds=(0,))))
-    assert found.rows[0].gains[1].words == "better on 1 of 2, no difference shown on 1 of 2"
-    assert found.sentence.endswith("Settings with one seed were not tested.")
+    own, hard = found.rows[0].gains
+    assert hard.words == "better on 1 of 2, not tested on 1 of 2 (one seed)"
+    assert own.words == "no difference shown on 1 of 2, not tested on 1 of 2 (one seed)"
+    assert "not tested on 1 of 2 (one seed)" in found.sentence
+    assert found.rows[0].seeds_text == "1 to 3 seeds"
+
+
+def test_methods_on_fewer_data_sets_come_later_and_say_so(capsys):
+    """Means over one data set stood between means over two, as if they were of the same data."""
+    made = [*runs(), *runs(dataset="yelp", uegr=(0.87, 0.41))]
+    made = [one for one in made if (one.config.method.name, next(iter(one.tasks))) != ("fgm", "yelp")]
+    made = [one if one.config.method.name != "fgm" else run("fgm", one.config.seed, 0.88, 0.80) for one in made]
+    found = verdict(groups_of(*made))
+    assert [row.method for row in found.rows] == ["uegr", "fgm"]
+    assert found.rows[1].total > found.rows[0].total
+    assert [row.where(found.places) for row in found.rows] == ["", "only on imdb · minilm"]
+    collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(made)])
+    assert "3 seeds, only on imdb · minilm" in render(collection)
+    assert "compared on fewer data sets after the others" in render(collection)
+    assert "only on imdb · minilm |" in markdown(collection, groups_of(*made))
+    show_verdict({run.name: run.result for run in collection.runs})
+    assert "only on imdb" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_mean_over_data_sets_is_told_where_none_of_them_shows_anything():
+    """ "No method is shown to be better" stood above a mean of +14 (+9 to +20) over three data sets."""
+    small = {"uegr": (0.86, 0.47), "fgm": (0.86, 0.41), "rows": 200}
+    sets = [one for name in ("imdb", "yelp", "sst2") for one in runs(**small, dataset=name)]
+    found = verdict(groups_of(*sets))
+    assert found.rows[0].gains[1].words == "no difference shown on any of them alone"
+    start = "No method is shown to be better than vanilla in Own test or pwws on any one data set, from 3 seeds"
+    assert found.sentence.startswith(start)
+    note = "(95% interval, not adjusted for several methods)"
+    assert found.sentence.endswith(f"The mean over data sets is above 0 in pwws for uegr {note}.")
+
+
+def test_figures_show_the_rows_that_they_rest_on():
+    groups = groups_of(*runs(rows=200))
+    found = verdict(groups)
+    assert [found.counted(title) for title in found.columns] == ["200 rows", "200 rows"]
+    collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(runs(rows=200))])
+    page, text = render(collection), markdown(collection, groups)
+    assert 'Own test, points<span class="spread">200 rows</span>' in page
+    assert '<button type="button">Own test</button><span class="spread">200 rows</span>' in page
+    assert "| method | Own test, points (200 rows) | pwws, points (200 rows) | cost | from | in words |" in text
+    assert "Rows: Own test 200; Shift 1,600;" in text
 
 
 def test_the_seeds_of_all_settings_are_told_where_nothing_is_shown():
@@ -99,7 +145,7 @@ def test_the_seeds_of_all_settings_are_told_where_nothing_is_shown():
 
 
 def test_an_interval_without_zero_beside_nothing_shown_has_a_reason():
-    alone = Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 2, 1000, False)
+    alone = Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 2, 1000)
     assert alone.words == "no difference shown on any of them alone"
     row = Ranked("uegr", "", [alone], "vanilla", 3.5, 3, 3)
     assert row.words == "PGD: no difference shown on any of them alone"
@@ -136,7 +182,7 @@ def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):
     text = markdown(collection, groups_of(*made.values()))
     assert text.index("## Verdict") < text.index("## imdb")
     assert "| uegr | +1.0 (" in text
-    assert "| 3.2 × | Own test: no difference shown; pwws: better |" in text
+    assert "| 3.2 × | 3 seeds | Own test: no difference shown; pwws: better |" in text
     assert "| 3.2 × | 3.2 + 3.2 | 783 | 392 (8 threads) |" in text
     show_verdict(made)
     lines = capsys.readouterr().out.splitlines()

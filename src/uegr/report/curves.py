@@ -23,12 +23,12 @@ from uegr.report.plots import (
     spelt,
     spelt_apart,
     trace,
-    uncovered,
     with_data,
 )
 from uegr.report.tables import distinct
 from uegr.result import Bin, Evaluation
 
+FEWEST = 10  # rows of a bin; a point of one row is at 0 or 100
 ACCURACY = quantity("perturbation", "", "accuracy")
 
 
@@ -40,7 +40,7 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
         sizes = sorted({size for _, cells in found for size in cells})
         if not sizes:
             return None
-        step, drawn = min(0.06, 0.24 / len(found)), [group for group, _ in found]
+        step, drawn = apart(len(found), len(sizes)), [group for group, _ in found]
         traces = [
             curve(group, looks[group.method], cells, sizes, (place - (len(found) - 1) / 2) * step)
             | {"opacity": fading(group, drawn)}
@@ -50,10 +50,31 @@ def curves(groups: Sequence[Group], looks: Mapping[str, Style], attack: str) -> 
         layout = {"xaxis": axis("epsilon", **ticks), "yaxis": axis("accuracy, %", rangemode="tozero")}
         return Panel("", traces, layout, groups=drawn)
 
-    step = {"fgm": "one gradient step", "noise": "one random step", "pgd": "PGD with restarts"}.get(attack, attack)
-    caption = f"Accuracy when the embedded input moves by epsilon, {step}. Sizes are spaced evenly, and methods "
+    name, _, relative = attack.partition("_")
+    step = {"fgm": "one gradient step", "noise": "one random step", "pgd": "PGD with restarts"}.get(name, name)
+    size = "epsilon times the mean norm of the model's word vectors" if relative else "epsilon"
+    caption = f"Accuracy when the embedded input moves by {size}, {step}. Sizes are spaced evenly, and methods "
     caption += "are drawn a little apart. {whiskers} {settings}"
-    return section(f"curves-{attack}", f"Under perturbation: {attack.upper()}", caption, groups, draw)
+    return section(f"curves-{attack}", f"Under perturbation: {perturbed_by(attack)}", caption, groups, draw)
+
+
+def perturbed_by(attack: str) -> str:
+    """What a perturbation is called in a heading.
+
+    >>> perturbed_by("pgd_relative"), perturbed_by("noise")
+    ('relative PGD', 'noise')
+    """
+    name, _, kind = attack.partition("_")
+    return f"{kind} {name.upper() if name in ('fgm', 'pgd') else name}".strip()
+
+
+def apart(curves: int, sizes: int) -> float:
+    """How far curves are shifted from the next, sizes being 1 apart: all together 4% of the drawing at most.
+
+    >>> apart(2, 7), apart(8, 2)
+    (0.06, 0.005)
+    """
+    return min(0.06, 0.04 * max(sizes - 1, 1) / curves)
 
 
 def points(group: Group, attack: str) -> dict[float, Cell]:
@@ -90,12 +111,17 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
         layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{hard.label}, %"), "shapes": lines}
-        return Panel("", uncovered(traces), layout, 380, both)
+        return Panel("", traces, layout, 380, both)
 
     caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: above and to "
-    caption += "the right of the crossing, nothing was traded. Settings of one method are joined; where there are "
-    caption += "many, they have no whiskers. {whiskers}"
+    caption += "the right of the crossing, nothing was traded. Settings of one method that differ in one option are "
+    caption += "joined; where there are many, they have no whiskers. {whiskers}"
     return section("tradeoff", "Generalisation against robustness", caption, groups, draw)
+
+
+def is_sweep(groups: Sequence[Group]) -> bool:
+    """Whether settings of one method differ in one option and nothing else."""
+    return len(groups) > 1 and all(len(group.options) == 1 for group in groups)
 
 
 def settings_trace(groups: Sequence[Group], style: Style, key: str, every: Sequence[float]) -> Trace:
@@ -114,7 +140,7 @@ def settings_trace(groups: Sequence[Group], style: Style, key: str, every: Seque
         **whiskers,
         name=safe(groups[0].method),
         **named,
-        mode=("lines+markers" if len(groups) > 1 else "markers") + "+text",
+        mode=("lines+markers" if is_sweep(groups) else "markers") + "+text",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11},
         line={"color": style.colour, "dash": "dot", "width": 1},
     )
@@ -146,7 +172,7 @@ def reliability(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section 
 
     caption = "Share that is right among rows of similar confidence, in the bins of the ECE. The dotted diagonal is "
     caption += "perfect; below it a model is overconfident. The area of a point is its share of the rows; rows of "
-    caption += "all seeds are pooled. {settings}"
+    caption += f"all seeds are pooled. Bins of fewer than {FEWEST} rows are not drawn. {{settings}}"
     return section("reliability", "Reliability", caption, groups, draw)
 
 
@@ -157,7 +183,8 @@ def bins(group: Group) -> list[tuple[float, float, int]]:
         for one in evaluation.calibration.reliability if evaluation.calibration else ():
             if one.accuracy.n:
                 found.setdefault(one.start, []).append(one)
-    return [pooled(some) for _, some in sorted(found.items())]
+    together = [pooled(some) for _, some in sorted(found.items())]
+    return [(sure, right, rows) for sure, right, rows in together if rows >= FEWEST]
 
 
 def pooled(bins: Sequence[Bin]) -> tuple[float, float, int]:

@@ -21,7 +21,6 @@ from uegr.report.plots import (
     section,
     spelt,
     trace,
-    uncovered,
     with_data,
 )
 from uegr.report.reading import TaskRun
@@ -148,7 +147,7 @@ def cost_panel(
     most = max(price.passes or 0 for _, price, _ in some)
     x = axis("passes over a batch, vanilla = 1", range=[0.9, 1.05 * most])
     layout = {"xaxis": x, "yaxis": axis("gain, points"), "shapes": [zero]}
-    return Panel(f"Gain: {name}", uncovered(traces), layout, 360, [group for group, *_ in some])
+    return Panel(f"Gain: {name}", traces, layout, 360, [group for group, *_ in some])
 
 
 def told(group: Group, price: Cost, cell: Cell) -> str:

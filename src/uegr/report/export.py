@@ -14,7 +14,7 @@ from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
-from uegr.report.tables import View, column_view, tested, view
+from uegr.report.tables import View, column_view, rows_text, tested, view
 from uegr.report.verdict import Verdict, verdict
 from uegr.statistics import finite
 
@@ -45,7 +45,7 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
     parts += verdict_parts(found) if found else []
     parts += [part for one in headlines(groups) for part in headline_parts(one)]
     for block, some in by_block(groups).items():
-        parts += [f"## {plain(heading(block))}", board(some)]
+        parts += [f"## {plain(heading(block))}", board(some), plain(rows_line(some))]
     if groups:
         marks = MARKS if tested(groups) else "One seed is not tested."
         parts.append(f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {marks}")
@@ -85,6 +85,13 @@ def board(groups: Sequence[Group]) -> str:
     return table(["method", *(column.title for column in columns), "n", *COSTS], rows)
 
 
+def rows_line(groups: Sequence[Group]) -> str:
+    """How many rows the figures of each column rest on."""
+    columns = titles(key for group in groups for key in group.columns)
+    counts = [f"{column.title} {text}" for column in columns if (text := rows_text(groups, column.key))]
+    return f"Rows: {'; '.join(counts)}.".replace(" rows", "")
+
+
 def costs(group: Group) -> list[str]:
     """The cost columns: passes relative to the baseline, per step, processor and wall time."""
     cost = cost_of(group)
@@ -97,8 +104,10 @@ def verdict_parts(found: Verdict) -> list[str]:
     rows = []
     for row in found.rows:
         gains = [gain.text if gain else "–" for gain in map(row.gain, found.columns)]
-        rows.append([row.name, *gains, row.cost_text, row.words])
-    heads = ["method", *(f"{title}, points" for title in found.columns), "cost", "in words"]
+        words = ", ".join(part for part in (row.words, row.where(found.places)) if part)
+        rows.append([row.name, *gains, row.cost_text, row.seeds_text, words])
+    heads = ["method", *(f"{title}, points ({found.counted(title)})" for title in found.columns)]
+    heads += ["cost", "from", "in words"]
     return ["## Verdict", plain(found.sentence), *([table(heads, rows)] if rows else [])]
 
 

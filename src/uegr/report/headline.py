@@ -43,6 +43,7 @@ class Headline:
     columns: list[Column]
     gains: list[str]  # the titles of the differences
     lines: list[Line]
+    chosen: tuple[str, ...] = GAINS  # the columns that are shown at first
 
 
 def headlines(groups: Sequence[Group]) -> list[Headline]:

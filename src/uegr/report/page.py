@@ -27,6 +27,8 @@ from uegr.report.verdict import verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
+SHOWN_FIRST = 8  # methods in the verdict and in a drawing; further ones are behind a click
+ON_PAPER = 8  # settings across that fit on paper
 
 
 def write_page(path: Path, results: Mapping[str, Result], *, title: str | None = None) -> Path:
@@ -48,12 +50,15 @@ def render(
     """The page as text; with `refresh` it reloads itself after as many seconds."""
     groups = grouped(collection.runs) if groups is None else groups
     looks = plots.styles(distinct(group.method for group in groups))
+    judged = verdict(groups)
     sections = drawings(groups, looks)
+    leave_off(sections, [BASELINE, *(row.method for row in judged.rows)] if judged else [])
     library, own = plotly() if sections else "", static("page.js")
     loader = PackageLoader("uegr.report")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["breakable"] = breakable
-    environment.globals |= {"view": view, "baseline": BASELINE, "open_panels": OPEN_PANELS, "doubted": doubted}
+    environment.globals |= {"view": view, "baseline": BASELINE, "doubted": doubted}
+    environment.globals |= {"open_panels": OPEN_PANELS, "shown_first": SHOWN_FIRST, "on_paper": ON_PAPER}
     return environment.get_template("page.html.j2").render(
         title=title or default_title(collection, groups),
         summary=summary(groups),
@@ -63,7 +68,7 @@ def render(
         plotly=as_it_is(library),  # the packages' own files
         script=as_it_is(own),
         data=as_it_is(payload(sections)),  # escaped for a script element
-        verdict=verdict(groups),
+        verdict=judged,
         headlines=headlines(groups),
         board=leaderboard(groups),
         glance=glance(groups),
@@ -94,6 +99,13 @@ def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[
         drift.cost(groups, looks),
     ]
     return [section for section in found if section is not None]
+
+
+def leave_off(sections: Sequence[plots.Section], ranking: Sequence[str]) -> None:
+    """Drawings of many methods start with the first of the ranking: forty curves cannot be read."""
+    for section in sections:
+        order = distinct([*(method for method in ranking if method in section.methods), *section.methods])
+        section.off = order[SHOWN_FIRST:]
 
 
 def as_it_is(text: str) -> Markup:

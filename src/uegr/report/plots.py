@@ -18,7 +18,6 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "triangle-down", "x")
 MOST_SETTINGS = 4  # lines of one method; beyond, only the first setting with the most seeds is drawn
 MOST_LABELS = 12  # names beside points; more would cover each other
-LETTER, LINE = 0.015, 0.07  # a name's letter and line as shares of a drawing's width and height
 SETTINGS_NOTE = f"Where a method has more than {MOST_SETTINGS} settings, the one with the most seeds is drawn."
 Trace = dict[str, Any]
 Data = TypeVar("Data")
@@ -53,6 +52,7 @@ class Section:
     caption: str
     panels: list[Panel]
     methods: list[str] = field(default_factory=list)
+    off: list[str] = field(default_factory=list)  # of these, not drawn at first
 
 
 def styles(methods: Sequence[str]) -> dict[str, Style]:
@@ -116,7 +116,8 @@ def trace(group: Group, style: Style, x: Sequence[Any], y: Sequence[Any], texts:
 def labels(names: Sequence[str], x: Sequence[float], every_x: Sequence[float], style: Style) -> Trace:
     """Names beside the points of a trace; where the drawing has many points, beside its first and its last only.
 
-    They point inwards, where they are not cut off; of two points alone they point away from each other.
+    They point inwards, where they are not cut off; of two points alone they point away from each other. The page moves
+    those that would cover something.
     """
     ends = (0, len(names) - 1)
     few_points = len(every_x) <= MOST_LABELS
@@ -128,24 +129,6 @@ def labels(names: Sequence[str], x: Sequence[float], every_x: Sequence[float], s
         "textposition": [f"top {side}" for side in sides],
         "textfont": {"color": style.colour, "size": 11},
     }
-
-
-def uncovered(traces: Sequence[Trace]) -> list[Trace]:
-    """The traces without the names that would cover an earlier one: colour, legend and pointer tell these points."""
-    xs, ys = ([value for one in traces for value in one[way]] for way in ("x", "y"))
-    width, height = (max(values) - min(values) or 1 for values in (xs, ys))
-    taken: list[tuple[float, float, float]] = []  # left, right, bottom, as shares of the drawing
-    found = []
-    for one in traces:
-        texts = []
-        for text, x, y, side in zip(one["text"], one["x"], one["y"], one["textposition"], strict=True):
-            left, bottom, long = (x - min(xs)) / width, (y - min(ys)) / height, LETTER * len(text)
-            left -= long if side.endswith("left") else 0
-            free = all(left + long < a or left > b or abs(bottom - c) > LINE for a, b, c in taken)
-            texts.append(text if free else "")
-            taken += [(left, left + long, bottom)] if text and free else []
-        found.append(one | {"text": texts})
-    return found
 
 
 def spelt_apart(groups: Sequence[Group]) -> list[str]:

@@ -122,6 +122,7 @@ class Board:
     methods: list[str]
     baselines: list[str]  # those that have settings of their own
     chosen: set[str]  # the columns that are shown at first
+    rows_of: dict[str, str]  # how many rows the figures of a column rest on
 
 
 def leaderboard(groups: Sequence[Group]) -> Board:
@@ -135,7 +136,23 @@ def leaderboard(groups: Sequence[Group]) -> Board:
         distinct(group.method for group in groups),
         distinct(group.baseline.label for group in groups if group.baseline and group.baseline.settings),
         {"own", "improvement", robustness(groups) or ""},
+        {column.key: rows_text(groups, column.key) for column in columns},
     )
+
+
+def rows_text(groups: Sequence[Group], key: str) -> str:
+    """The fewest and the most rows that the figures of a column rest on."""
+    counts = [cell.rows for group in groups if (cell := group.columns.get(key)) and cell.rows]
+    return f"{span(counts)} rows" if counts else ""
+
+
+def span(counts: Sequence[int]) -> str:
+    """The least and the most.
+
+    >>> span([1000, 200]), span([3, 3])
+    ('200 to 1,000', '3')
+    """
+    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
 
 
 def distinct(names: Iterable[str]) -> list[str]:
@@ -172,6 +189,7 @@ class Glance:
 
     columns: list[Column]
     rows: list[GlanceRow]
+    chosen: tuple[str, ...]  # the columns that are shown at first
 
 
 def glance(groups: Sequence[Group]) -> Glance | None:
@@ -182,7 +200,8 @@ def glance(groups: Sequence[Group]) -> Glance | None:
         GlanceRow(method, [tally([g for g in compared if g.method == method], c.key) for c in columns])
         for method in distinct(group.method for group in compared)
     ]
-    return Glance(columns, rows) if len(compared) > 1 else None
+    chosen = ("own", robustness(groups) or "", "shift", "ece")
+    return Glance(columns, rows, chosen) if len(compared) > 1 else None
 
 
 def tally(groups: Sequence[Group], key: str) -> Tally | None:

@@ -66,7 +66,8 @@ def verdict_table(found: Verdict) -> Table:
     table.add_column("shown")
     for row in found.rows:
         gains = [gain.text if gain else "-" for gain in map(row.gain, found.columns)]
-        table.add_row(Text(row.name), *gains, row.cost_text, Text(row.words))
+        words = ", ".join(part for part in (row.words, row.where(found.places)) if part)
+        table.add_row(Text(row.name), *gains, row.cost_text, Text(words))
     return table
 
 

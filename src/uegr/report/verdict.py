@@ -1,7 +1,8 @@
 """Which method, at what cost: the methods ranked, in words, before anything else.
 
 Each method is compared with the baseline on the own test and on one column that stands for robustness. Over several
-data sets and models the gains are averaged. The rank is by the sum of both gains; the words tell what is shown.
+data sets and models the gains are averaged. The rank is by the sum of both gains, after the number of data sets and
+models that a method was measured on: means over other data are not comparable. The words tell what is shown.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from uegr.ledger.doubts import measured_split
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
-from uegr.report.groups import BASELINE, Group, by_block, robustness
+from uegr.report.groups import BASELINE, Block, Group, by_block, heading, robustness
+from uegr.report.tables import span
 from uegr.statistics import Figure, mean_of_separate_sets
 
 NOTHING = "no difference shown"
@@ -29,13 +31,13 @@ class Gain:
     worse: int
     of: int
     rows: int  # the fewest that a figure rests on
-    one_seed: bool  # somewhere there is only one, and nothing was tested
+    single: int = 0  # data sets and models with one seed, where nothing was tested
 
     @property
     def text(self) -> str:
         """Points with the 95% interval.
 
-        >>> Gain("Own test", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000, False).text
+        >>> Gain("Own test", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000).text
         '+1.2 (−0.5 to +3.0)'
         """
         found = self.figure
@@ -46,24 +48,38 @@ class Gain:
     def words(self) -> str:
         """What is shown.
 
-        >>> Gain("PGD", Figure(8.0, 5.0, 11.0, 3), 2, 0, 3, 1000, False).words
+        >>> Gain("PGD", Figure(8.0, 5.0, 11.0, 3), 2, 0, 3, 1000).words
         'better on 2 of 3, no difference shown on 1 of 3'
-        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 1, 1000, False).words
+        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 1, 1000).words
         'no difference shown (p at least 0.05 after Holm)'
+        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 1, 0, 2, 1000, single=1).words
+        'better on 1 of 2, not tested on 1 of 2 (one seed)'
         """
-        counts = {"better": self.better, "worse": self.worse, NOTHING: self.of - self.better - self.worse}
+        counts = {"better": self.better, "worse": self.worse, NOTHING: self.of - self.better - self.worse - self.single}
         shown = {word: count for word, count in counts.items() if count}
-        if self.of == 1 or (NOTHING in shown and len(shown) == 1):
+        if self.one_seed:
+            return NOTHING
+        if self.of == 1 or list(shown.values()) == [self.of]:
             return next(iter(shown)) + self.although * (NOTHING in shown)
-        return ", ".join(f"{word} on {count} of {self.of}" for word, count in shown.items())
+        told = [f"{word} on {count} of {self.of}" for word, count in shown.items()]
+        return ", ".join([*told, *[f"not tested on {self.single} of {self.of} (one seed)"] * (self.single > 0)])
+
+    @property
+    def one_seed(self) -> bool:
+        """Whether nothing was tested, because there is one seed everywhere."""
+        return self.single == self.of
 
     @property
     def although(self) -> str:
         """Why nothing is shown where the interval beside it excludes 0."""
-        apart = self.figure.bounded and not self.figure.low <= 0 <= self.figure.high
-        if not apart or self.one_seed:
+        if not self.apart:
             return ""
         return " on any of them alone" if self.of > 1 else " (p at least 0.05 after Holm)"
+
+    @property
+    def apart(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.figure.bounded and not self.figure.low <= 0 <= self.figure.high
 
 
 @dataclass(frozen=True)
@@ -78,14 +94,34 @@ class Ranked:
     seeds: int  # the fewest that a setting has
     most_seeds: int
     losses: tuple[str, ...] = ()  # other columns in which it is shown to be worse somewhere
+    places: tuple[Block, ...] = ()  # the data sets and models that it was compared on
 
     @property
     def name(self) -> str:
         return f"{self.method} ({self.settings})" if self.settings else self.method
 
+    @property
+    def seeds_text(self) -> str:
+        return f"{span([self.seeds, self.most_seeds])} seed{'s' * (self.most_seeds > 1)}"
+
+    def where(self, of: int) -> str:
+        """What it was compared on, where that is less than `of` data sets and models.
+
+        >>> Ranked("uegr", "", [], "vanilla", 3.0, 3, 3, places=(("sst2", "minilm"),)).where(2)
+        'only on sst2 · minilm'
+        """
+        if len(self.places) == of:
+            return ""
+        return f"only on {heading(self.places[0])}" if len(self.places) == 1 else f"on {len(self.places)} of {of}"
+
     def gain(self, title: str) -> Gain | None:
         """The gain in a column."""
         return next((gain for gain in self.gains if gain.title == title), None)
+
+    @property
+    def total(self) -> float:
+        """The sum of the gains, in points."""
+        return sum(gain.figure.value for gain in self.gains)
 
     @property
     def shown(self) -> list[Gain]:
@@ -112,6 +148,16 @@ class Verdict:
     rows: list[Ranked]
     sentence: str
 
+    @property
+    def places(self) -> int:
+        """The most data sets and models that a method was compared on."""
+        return max(len(row.places) for row in self.rows)
+
+    def counted(self, title: str) -> str:
+        """The rows that the gains of a column rest on."""
+        gains = [gain for row in self.rows if (gain := row.gain(title))]
+        return f"{span([gain.rows for gain in gains])} rows"
+
 
 def verdict(groups: Sequence[Group]) -> Verdict | None:
     """The methods that have a baseline, ranked; without methods where nothing can be compared, None without runs."""
@@ -119,7 +165,7 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     keys = [key for key in ("own", robustness(compared)) if key]
     methods = dict.fromkeys(group.method for group in compared)
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
-    rows = sorted((row for row in rows if row.gains), key=lambda row: -sum(gain.figure.value for gain in row.gains))
+    rows = sorted((row for row in rows if row.gains), key=lambda row: (-len(row.places), -row.total))
     if not rows:
         return Verdict([], [], NO_VERDICT) if groups else None
     return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows, kind_of_rows(compared)))
@@ -145,7 +191,8 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     price = fmean(prices) if prices else None
     lost = dict.fromkeys(key for group in groups for key, cell in group.columns.items() if cell.mark == "worse")
     losses = tuple(column.title for column in titles([key for key in lost if key not in (*keys, "improvement")]))
-    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses)
+    places = tuple(group.block for group in groups)
+    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses, places)
 
 
 def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
@@ -161,7 +208,7 @@ def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
         marks.count("worse"),
         len(compared),
         min(cell.rows for cell in compared),
-        any(cell.difference is not None and cell.difference.n == 1 for cell in compared),
+        sum(cell.difference is not None and cell.difference.n == 1 for cell in compared),
     )
 
 
@@ -191,27 +238,35 @@ def sentence(rows: Sequence[Ranked], kind: str) -> str:
         return nothing_better(rows, kind)
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
     price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
-    seed = " Settings with one seed were not tested." * any(gain.one_seed for gain in best.gains)
     worse = f" It is shown to be worse in {', '.join(best.losses)}." if best.losses else ""
-    return f"{best.name} against {best.against}: {gains}.{worse}{price}{seed}"
+    return f"{best.name} against {best.against}: {gains}, from {basis([best], kind)}.{worse}{price}"
 
 
 def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
     """No gain is shown, with the columns that were looked at and what they rest on."""
-    fewest, most = min(row.seeds for row in rows), max(row.most_seeds for row in rows)
-    counts = [gain.rows for row in rows for gain in row.gains]
-    basis = f"{span([fewest, most])} seed{'s' * (most > 1)} and {span(counts)} {kind}"
     worse = [row.name for row in rows if row.shown]
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
-    single = " It takes several seeds to show that." * (most == 1)
+    single = " It takes several seeds to show that." * all(row.most_seeds == 1 for row in rows)
     columns = " or ".join(dict.fromkeys(gain.title for row in rows for gain in row.gains))
-    return f"No method is shown to be better than {BASELINE} in {columns}, from {basis}.{single}{losses}"
+    alone = " on any one data set" * any(gain.of > 1 for row in rows for gain in row.gains)
+    nothing = f"No method is shown to be better than {BASELINE} in {columns}{alone}, from {basis(rows, kind)}."
+    return f"{nothing}{single}{pooled(rows)}{losses}"
 
 
-def span(counts: Sequence[int]) -> str:
-    """The least and the most.
+def basis(rows: Sequence[Ranked], kind: str) -> str:
+    """The seeds and the rows that gains rest on."""
+    fewest, most = min(row.seeds for row in rows), max(row.most_seeds for row in rows)
+    counts = [gain.rows for row in rows for gain in row.gains]
+    return f"{span([fewest, most])} seed{'s' * (most > 1)} and {span(counts)} {kind}"
 
-    >>> span([1000, 200]), span([3, 3])
-    ('200 to 1,000', '3')
-    """
-    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+
+def pooled(rows: Sequence[Ranked]) -> str:
+    """Where data sets show nothing alone, but the interval of their mean is above 0: that, and that it is no test."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        for gain in row.gains:
+            if gain.of > 1 and not gain.single and gain.apart and gain.figure.low > 0:
+                found.setdefault(gain.title, []).append(row.name)
+    told = "; ".join(f"{title} for {', '.join(names)}" for title, names in found.items())
+    note = "95% interval, not adjusted for several methods"
+    return f" The mean over data sets is above 0 in {told} ({note})." if told else ""

@@ -33,11 +33,12 @@ document.querySelectorAll("table.sortable").forEach((table) => {
   });
 });
 
-document.querySelectorAll(".all-columns").forEach((button) => {
+document.querySelectorAll(".toggle").forEach((button) => {
+  const more = button.textContent;
   button.addEventListener("click", () => {
-    const few = document.getElementById(button.getAttribute("aria-controls")).classList.toggle("few");
-    button.setAttribute("aria-pressed", String(!few));
-    button.textContent = few ? "All columns" : "Fewer columns";
+    const hides = document.getElementById(button.getAttribute("aria-controls")).classList.toggle(button.dataset.hides);
+    button.setAttribute("aria-pressed", String(!hides));
+    button.textContent = hides ? more : button.dataset.less;
   });
 });
 
@@ -70,7 +71,11 @@ document.querySelectorAll("form[data-filters]").forEach((form) => {
 });
 
 const panels = JSON.parse(document.getElementById("panels").textContent);
-const hidden = new Map(); // section -> methods that the reader switched off
+const hidden = new Map(); // section -> methods that are switched off
+document.querySelectorAll(".drawings").forEach((section) => {
+  const off = section.querySelectorAll('.legend button[aria-pressed="false"]');
+  hidden.set(section.id, new Set([...off].map((button) => button.dataset.method)));
+});
 const font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
 
 const layoutOf = ({ layout }, width, height) => {
@@ -93,6 +98,41 @@ const ready = () => {
   document.head.append(script);
 };
 
+/* A name stands at the first corner of its point where it covers no other point or name; else the legend names it. */
+const CORNERS = ["top right", "top left", "bottom right", "bottom left"];
+const pen = document.createElement("canvas").getContext("2d");
+const decoded = (text) => new DOMParser().parseFromString(text, "text/html").documentElement.textContent;
+const box = (x, y, corner, wide) => {
+  const [gap, high] = [8, 13]; // from the point's middle; of a line
+  const [left, top] = [corner.endsWith("left") ? x - gap - wide : x + gap, corner.startsWith("top") ? y - gap - high : y + gap];
+  return [left, top, left + wide, top + high];
+};
+const meets = (one, other) => one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+
+const nameApart = (place) => {
+  const named = place.data.map((trace, index) => [trace, index]).filter(([trace]) => trace.visible && trace.text && trace.mode?.includes("text"));
+  if (!named.length) return;
+  const area = place.querySelector(".nsewdrag").getBoundingClientRect();
+  const { xaxis, yaxis } = place.layout;
+  const share = (value, [from, to]) => (value - from) / (to - from);
+  const spot = (trace, at) => [share(trace.x[at], xaxis.range) * area.width, (1 - share(trace.y[at], yaxis.range)) * area.height];
+  const taken = named.flatMap(([trace]) => trace.x.map((_, at) => { const [x, y] = spot(trace, at); return [x - 6, y - 6, x + 6, y + 6]; }));
+  pen.font = `11px ${font.family}`;
+  const placed = named.map(([trace]) => trace.text.map((text, at) => {
+    const [x, y] = spot(trace, at);
+    const wide = pen.measureText(decoded(text)).width;
+    const wishes = text ? [trace.textposition[at], ...CORNERS] : [];
+    const corner = wishes.find((one) => {
+      const own = box(x, y, one, wide);
+      return own[0] >= 0 && own[1] >= 0 && own[2] <= area.width && own[3] <= area.height && !taken.some((other) => meets(own, other));
+    });
+    if (corner) taken.push(box(x, y, corner, wide));
+    return [corner ? text : "", corner ?? "top right"];
+  }));
+  const changes = { text: placed.map((some) => some.map(([text]) => text)), textposition: placed.map((some) => some.map(([, corner]) => corner)) };
+  Plotly.restyle(place, changes, named.map(([, index]) => index));
+};
+
 const draw = (place, width = place.clientWidth, share = 1) => {
   const panel = panels[place.dataset.panel];
   if (!panel || !width) return;
@@ -100,6 +140,7 @@ const draw = (place, width = place.clientWidth, share = 1) => {
   const off = hidden.get(place.closest("section").id) ?? new Set();
   const traces = panel.traces.map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
   Plotly.react(place, traces, layoutOf(panel, width, share * panel.height), { displayModeBar: false, responsive: false });
+  nameApart(place);
   place.dataset.drawn = width;
 };
 
