@@ -26,7 +26,7 @@ def quick() -> Grid:
 def test_the_demo_can_show_something() -> None:
     """One seed shows nothing about a method (statistics/differences.py); a method needs its baseline."""
     assert len(quick().seeds) >= 3
-    assert quick().methods[0].called == "vanilla"
+    assert "vanilla" in [method.called for method in quick().methods]
     assert len(quick().methods) == 2
 
 

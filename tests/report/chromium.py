@@ -91,6 +91,11 @@ class Browser:
         self.run(f"document.querySelector({json.dumps(selector)}).focus()")
         self.ask("Input.insertText", text=text)
 
+    def printing(self) -> None:
+        """Show the page as it is on paper, while it stays a page that can be asked."""
+        self.ask("Emulation.setEmulatedMedia", media="print")
+        self.run("dispatchEvent(new Event('beforeprint'))")
+
     def size(self, width: int, height: int, dark: bool = False) -> None:
         phone = width < 600
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)

@@ -70,6 +70,11 @@ document.querySelectorAll("form[data-filters]").forEach((form) => {
   apply();
 });
 
+/* What is closed on the page is open on paper, where it fits; this comes before the drawings are made for it. */
+const closed = [];
+addEventListener("beforeprint", () => document.querySelectorAll("details[data-print]:not([open])").forEach((one) => { one.open = true; closed.push(one); }));
+addEventListener("afterprint", () => closed.splice(0).forEach((one) => { one.open = false; }));
+
 const panels = JSON.parse(document.getElementById("panels").textContent);
 const hidden = new Map(); // section -> methods that are switched off
 document.querySelectorAll(".drawings").forEach((section) => {
@@ -80,9 +85,9 @@ const font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
 
 const layoutOf = ({ layout }, width, height) => {
   const plain = { automargin: true, zeroline: false, ticks: "", showline: false, fixedrange: true };
-  const title = (axis) => ({ ...axis.title, font: { size: 12 }, standoff: 8 });
+  const title = (axis) => ({ ...axis.title, font: { size: width < 260 ? 9 : font.size }, standoff: 8 });
   return {
-    ...layout, height, width, font, autosize: false, showlegend: false, hovermode: "closest",
+    ...layout, height, width, font: { ...font, size: width < 260 ? 9 : font.size }, autosize: false, showlegend: false, hovermode: "closest",
     margin: { l: 48, r: 12, t: 8, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     hoverlabel: { font: { ...font, color: "#ffffff" }, bgcolor: "#343a40", bordercolor: "#343a40", align: "left" },
     xaxis: { ...plain, ...layout.xaxis, title: title(layout.xaxis), showgrid: false },
@@ -157,8 +162,8 @@ if (places.length) {
     }
   });
   places.forEach((place) => widths.observe(place));
-  const paper = (place) => (place.closest(".single") ? 660 : 320); // one column or two on a portrait page
-  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, paper(place), 0.68)));
+  const paper = (place) => (place.closest(".single") ? [690, 0.68] : place.closest(".two") ? [340, 0.68] : [222, 0.5]); // columns on a portrait page
+  addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, ...paper(place))));
   addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
 }
 

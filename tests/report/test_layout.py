@@ -1,0 +1,105 @@
+"""A page of many methods with long names in a real browser: tables fit, names cover nothing, paper hides nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.report.chromium import Browser, browser, program
+from tests.report.synthetic_runs import write_run
+from tests.report.test_headline import run
+from uegr.report.page import SHOWN_FIRST, render, write
+from uegr.report.reading import collect
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(program() is None, reason="no Chromium here")]
+NAMES = [f"uegr_plus, candidate {place}, half of the words, without the update" for place in range(11)]
+TABLES = "#verdict, #headlines, #glance, #leaderboard"
+DRAW = "document.querySelectorAll('#tradeoff .plot, #cost .plot').forEach(place => draw(place))"
+NAMED = """[...document.querySelectorAll('.plot')].map(place => {
+  const area = place.querySelector('.nsewdrag')?.getBoundingClientRect();
+  const texts = [...place.querySelectorAll('.textpoint text')].filter(one => one.textContent.trim());
+  const boxes = texts.map(one => one.getBoundingClientRect());
+  const meet = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+  const out = boxes.filter(one => one.left < area.left - 2 || one.right > area.right + 2 || one.top < area.top - 2);
+  return { names: boxes.length, meet: meet.length, out: out.length };
+})"""
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    folder = tmp_path_factory.mktemp("long")
+    for place, method in enumerate(["vanilla", *NAMES]):
+        for seed in range(1 if place == len(NAMES) else 2):
+            made = run(method, seed, 0.2 + 0.013 * place, 0.4 + 0.011 * place)
+            write_run(folder / "runs" / f"{place}-{seed}", made)
+    page: Path = write(folder / "report.html", render(collect([folder / "runs"])))
+    with browser() as found:
+        found.size(1440, 900)
+        found.open(page)
+        yield found
+
+
+def resized(tab: Browser, width: int, height: int = 900) -> None:
+    tab.size(width, height)
+    tab.until(f"innerWidth === {width}")
+
+
+def test_many_long_names_do_not_make_tables_scroll_sideways(tab: Browser) -> None:
+    """The page of the committed results scrolled at both widths, in three of its tables."""
+    regions = f"[...document.querySelectorAll('{TABLES}')].flatMap(one => [...one.querySelectorAll('.scroll')])"
+    wide = f"{regions}.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.ariaLabel)"
+    for width, height in ((1440, 900), (390, 844)):
+        resized(tab, width, height)
+        assert tab.run(f"{regions}.length") == 4
+        assert tab.run(wide) == [], width
+        assert tab.run(
+            "document.querySelector('#ranking tbody tr').getBoundingClientRect().top + scrollY < innerHeight"
+        )
+
+
+def test_the_rest_of_a_table_is_a_click_away(tab: Browser) -> None:
+    seen = "[...document.querySelectorAll('#ranking tbody tr')].filter(row => row.offsetHeight).length"
+    columns = "[...document.querySelectorAll('#headline-1 th')].filter(one => one.offsetWidth).length"
+    assert tab.run(seen) == SHOWN_FIRST < len(NAMES)
+    few = tab.run(columns)
+    tab.run("document.querySelector('[aria-controls=ranking]').click()")
+    tab.run("document.querySelector('[aria-controls=headline-1]').click()")
+    assert tab.run(seen) == len(NAMES)
+    assert tab.run(columns) > few
+    assert tab.run("document.querySelector('[aria-controls=ranking]').textContent") == "Fewer methods"
+    tab.run("document.querySelectorAll('[aria-pressed=true].toggle').forEach(one => one.click())")
+    assert tab.run(seen) == SHOWN_FIRST
+
+
+def test_no_name_in_a_drawing_covers_another_or_is_cut_off(tab: Browser) -> None:
+    for width, least in ((1440, 7), (390, 0)):  # on a phone, such names are longer than the drawing
+        resized(tab, width)
+        tab.run(DRAW)
+        found = [one for one in tab.run(NAMED) if one["names"]]
+        assert max((one["names"] for one in found), default=0) >= least
+        assert [one for one in found if one["meet"] or one["out"]] == [], width
+
+
+def test_of_many_methods_the_first_are_drawn_and_the_others_on_request(tab: Browser) -> None:
+    resized(tab, 1440)
+    tab.run(DRAW)
+    drawn = "document.querySelectorAll('#tradeoff .scatterlayer .trace').length"
+    assert tab.run(drawn) == SHOWN_FIRST
+    tab.run("document.querySelector('#tradeoff .legend button[aria-pressed=false]').click()")
+    assert tab.run(drawn) == SHOWN_FIRST + 1
+    tab.run("document.querySelector('#tradeoff .legend details button').click()")
+
+
+def test_paper_opens_what_fits_names_what_stays_closed_and_repeats_whole_headers(tab: Browser) -> None:
+    closed = "[...document.querySelectorAll('details[data-print]')].filter(one => !one.open).length"
+    before = tab.run(closed)
+    tab.printing()
+    assert tab.run(closed) == 0 < before
+    assert tab.run("getComputedStyle(document.querySelector('#board th button')).display") == "contents"
+    assert tab.run("getComputedStyle(document.querySelector('#ranking .beyond')).display") == "table-row"
+    left = "[...document.querySelectorAll('#provenance > details:not([open]) > summary')]"
+    notes = f"{left}.map(one => getComputedStyle(one, '::after').content)"
+    assert tab.run(f"{left}.every(one => one.offsetHeight > 0)")
+    assert all("closed" in note for note in tab.run(notes))
+    tab.run("dispatchEvent(new Event('afterprint'))")
+    assert tab.run(closed) == before
