@@ -158,6 +158,14 @@ def test_gains_on_several_data_sets_are_averaged_and_counted():
     assert hard.words == "better on 1 of 2, no difference shown on 1 of 2"
 
 
+def test_settings_without_a_baseline_are_counted_beside_a_verdict():
+    """A method that was trained on other rows than vanilla was missing in the verdict without a word."""
+    others = [run("fgm", seed, 0.9, 0.9, dataset="yelp") for seed in (0, 1, 2)]
+    found = verdict(groups_of(*runs(), *others))
+    assert found.sentence.endswith(" 1 setting has no vanilla run on the same rows to compare with.")
+    assert "to compare with" not in verdict(groups_of(*runs())).sentence
+
+
 def test_without_a_baseline_the_verdict_says_that_there_is_none(tmp_path, capsys):
     others = [one for one in runs() if one.config.method.name != "vanilla"]
     assert verdict(groups_of(*others)) == Verdict([], [], NO_VERDICT)

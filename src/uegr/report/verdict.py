@@ -168,7 +168,16 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-len(row.places), -row.total))
     if not rows:
         return Verdict([], [], NO_VERDICT) if groups else None
-    return Verdict([titles([key])[0].title for key in keys], rows, sentence(rows, kind_of_rows(compared)))
+    told = sentence(rows, kind_of_rows(compared)) + left_alone(groups)
+    return Verdict([titles([key])[0].title for key in keys], rows, told)
+
+
+def left_alone(groups: Sequence[Group]) -> str:
+    """How many settings have nothing that they could be compared with."""
+    bases = [group.baseline for group in groups if group.baseline is not None]
+    count = sum(not (group.is_baseline or group.baseline or group in bases) for group in groups)
+    settings = f"{count} setting{'s have' if count > 1 else ' has'}"
+    return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
