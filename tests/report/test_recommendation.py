@@ -71,6 +71,8 @@ def test_a_data_set_that_has_only_begun_takes_nothing_from_finished_ones(tmp_pat
     found = asked(fill(fill(tmp_path, EASY), EASY, seeds=1, datasets=["yelp"]))
     assert found.method == "uegr"
     assert basis(found) == "main: imdb with minilm, 1,000 rows, 3 seeds"
+    fewer = asked(fill(fill(tmp_path / "fewer", EASY), EASY, seeds=2, datasets=["yelp"]))
+    assert basis(fewer) == "main: imdb, yelp with minilm, 1,000 rows, 2-3 seeds"
     begun = asked(fill(tmp_path / "begun", EASY, seeds=1))
     assert (begun.method, begun.datasets) == ("vanilla", ["imdb"])
 

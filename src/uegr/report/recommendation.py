@@ -235,7 +235,7 @@ def basis(found: Recommendation) -> str:
     """
     if not found.candidates:
         return "nothing"
-    seeds = sorted({one.ranked.seeds for one in found.candidates})
+    seeds = sorted(count for one in found.candidates for count in (one.ranked.seeds, one.ranked.most_seeds))
     rows = " to ".join(f"{count:,}" for count in found.rows)
     counted = f"{'-'.join(map(str, sorted({seeds[0], seeds[-1]})))} seed{'s' * (seeds[-1] > 1)}"
     names = ", ".join(found.datasets)
