@@ -32,9 +32,9 @@ def pages() -> dict[str, str]:
 
 
 def files() -> dict[str, str]:
-    """Pictures and style: path in the repository -> path in the site."""
+    """Pictures, style and script: path in the repository -> path in the site."""
     found = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs" / "images").glob("*"))]
-    return {path: path.removeprefix("docs/") for path in [*found, "docs/site.css"]}
+    return {path: path.removeprefix("docs/") for path in [*found, "docs/site.css", "docs/iframe-worker.js"]}
 
 
 def moved(text: str, page: str, places: dict[str, str]) -> str:

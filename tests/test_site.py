@@ -69,3 +69,23 @@ def test_a_page_asks_nobody_and_fits(site: Path, page: str, width: int, dark: bo
         outside = [url for url in tab.requests() if not url.startswith(("data:", "file:"))]
         assert outside == []
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+FOUND = """[...document.querySelectorAll('*')].filter(one => one.shadowRoot)
+    .flatMap(one => [...one.shadowRoot.querySelectorAll('a[href]')].map(link => link.href))"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(program() is None, reason="no Chromium here")
+@pytest.mark.parametrize("page", ["index.html", "methods/uegr.html"])
+def test_the_search_finds_pages_that_are_opened_as_files(site: Path, page: str) -> None:
+    with browser() as tab:
+        tab.size(1440, 900)
+        tab.open(site / page)
+        tab.until("document.querySelector('.md-search__button')")
+        tab.run("document.querySelector('.md-search__button').click()")
+        tab.until("document.activeElement.shadowRoot?.activeElement?.matches('input')")
+        tab.ask("Input.insertText", text="footguns")
+        tab.until(f"{FOUND}.length", seconds=10)
+        assert tab.run(FOUND)[0].partition("?")[0] == (site / "footguns.html").resolve().as_uri()
+        assert tab.complaints() == []

@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from uegr import data, models
 from uegr.attacks.catalogue import ATTACKS
-from uegr.cli import completion, listings
+from uegr.cli import app, completion, listings
 from uegr.methods import METHODS
 
 
@@ -77,3 +80,27 @@ def test_the_shell_gets_names_and_nothing_heavy_is_imported(tmp_path: Path) -> N
     wrong = {words: found for words, found in zip(WORDS, answers, strict=True) if WORDS[words] not in found}
     assert not wrong
     assert done.stderr == "[]\n"
+
+
+COMPLETED = ("method", "model", "dataset", "attack", "augment")
+
+
+def commands(group: Any = None, path: str = "uegr") -> Iterator[tuple[str, Any]]:
+    """Every command of the program, with the words that start it."""
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def test_every_option_that_takes_a_name_is_completed() -> None:
+    silent, answered = [], []
+    for path, command in commands():
+        for one in command.params:
+            if one.name in COMPLETED:
+                found = one.shell_complete(typer.Context(command), "")
+                (answered if found else silent).append(f"{path} {one.opts[0]}")
+    assert not silent
+    assert len(answered) > 8

@@ -6,15 +6,24 @@ from typing import Annotated
 
 import typer
 
+from uegr.cli import completion
 from uegr.errors import InputError
 from uegr.terminal import echo
 
 
 def init(
     file: Annotated[Path, typer.Argument(help="The YAML file to write.")] = Path("uegr.yaml"),
-    method: Annotated[str, typer.Option(help="A method (`uegr list methods`).")] = "uegr",
-    model: Annotated[str, typer.Option(help="An alias (`uegr list models`), a folder or a hub name.")] = "minilm",
-    dataset: Annotated[str, typer.Option(help="A data set (`uegr list datasets`), a file or a folder.")] = "snippets",
+    method: Annotated[
+        str, typer.Option(help="A method (`uegr list methods`).", autocompletion=completion.methods)
+    ] = "uegr",
+    model: Annotated[
+        str,
+        typer.Option(help="An alias (`uegr list models`), a folder or a hub name.", autocompletion=completion.models),
+    ] = "minilm",
+    dataset: Annotated[
+        str,
+        typer.Option(help="A data set (`uegr list datasets`), a file or a folder.", autocompletion=completion.datasets),
+    ] = "snippets",
 ) -> None:
     """Write a configuration that trains as it is, with every other key and its default in a comment."""
     from uegr.files import refuse_special, write_text

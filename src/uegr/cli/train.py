@@ -124,7 +124,10 @@ def training_options(
 def augment_options(
     augment: Annotated[
         str | None,
-        typer.Option(help="An attack, such as pwws: attack before each epoch, and also train on what it finds."),
+        typer.Option(
+            help="An attack, such as pwws: attack before each epoch, and also train on what it finds.",
+            autocompletion=completion.attacks,
+        ),
     ] = None,
     augment_examples: Annotated[
         int | None, typer.Option(help="Rows to attack before an epoch; default: a fifth of them, at most 1,000.")
