@@ -44,7 +44,8 @@ def test_a_pipeline_is_attacked_as_its_model():
         (bag, "good", {}, "got the label 'good', but the columns of predict have no names; give labels="),
         (bag, "goood", {"labels": NAMES}, "unknown label 'goood'; did you mean good?"),
         (bag, -1, {}, "expected a label 0, 1, ..., got -1"),
-        (7, 0, {}, "expected a function from texts to probabilities, a Victim or a pipeline, got int"),
+        (MultinomialNB(), 0, {}, "of a scikit-learn model, attack its predict_proba"),
+        (7, 0, {}, "expected a function from texts to probabilities, a Victim or a pipeline of transformers, got int"),
     ],
 )
 def test_what_cannot_be_attacked_is_one_line(predict, label, options, line):

@@ -1,5 +1,6 @@
 """`uegr compare`: what reaches the terminal (tests/runs/test_compare.py has what is measured)."""
 
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from uegr.cli.compare import sentence
+from uegr.cli.compare import sentence, table_of
+from uegr.console import Console
 from uegr.statistics import Figure
 from uegr.statistics.pairs import paired_shares, separate
 
@@ -34,7 +36,24 @@ def test_no_name_is_cut_at_80_columns(uegr: Command, finished: Path, same: Path)
     lines = uegr("compare", finished, long)[1].splitlines()
     table = [line for line in lines if not line.startswith((str(finished), str(long), "left out"))]
     assert not any("…" in line for line in table)
-    assert any(long.name[:14] in line for line in table)
+    assert any(long.name[:8] in line for line in table)
+
+
+def test_no_column_is_cut_at_80_columns() -> None:
+    some = paired_shares("accuracy, snippets_editorials", [True] * 12_000, [False] * 12_000)
+    weights = 17_389_824
+    wide = separate("norm of the input gradient", Figure(3.6, 3, 4, weights), Figure(1.7, 1, 2, weights), share=False)
+    console = Console(width=80, file=io.StringIO())
+    console.print(table_of("title", [some, wide], ("vanilla-of-old", "a-rather-long-name-for-a-run")))
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert [line.rsplit(maxsplit=1)[-1] for line in lines if "(" in line] == ["n", "12,000", "17.4M"]
+    assert any("snippets_editorials" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_p_is_said_to_be_adjusted(uegr: Command, finished: Path, same: Path) -> None:
+    out = uegr("compare", finished, same)[1]
+    assert "p: after Holm's adjustment for " in out
 
 
 def test_json_has_every_measure(uegr: Command, finished: Path, same: Path) -> None:

@@ -20,8 +20,9 @@ def as_predict(given: Any) -> Predict:
         return from_pipeline(given)
     if not callable(given):
         raise InputError(
-            f"expected a function from texts to probabilities, a Victim or a pipeline, got {type(given).__name__}; "
-            "of a transformers model, attack Victim(model, tokenizer)"
+            "expected a function from texts to probabilities, a Victim or a pipeline of transformers, "
+            f"got {type(given).__name__}; of a transformers model, attack Victim(model, tokenizer); "
+            "of a scikit-learn model, attack its predict_proba"
         )
     return given  # type: ignore[no-any-return]
 

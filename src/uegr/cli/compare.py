@@ -13,9 +13,13 @@ from uegr.errors import InputError
 from uegr.terminal import echo
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from uegr.runs.compare import Compared
     from uegr.statistics import Figure
     from uegr.statistics.pairs import Pair
+
+NAME = 8  # letters of a run's name per line
 
 
 @with_groups(files=FILES, labels=LABELS)
@@ -72,26 +76,32 @@ def as_plain(found: "Compared", pairs: "list[Pair]", first: Path, second: Path) 
     return about | {"measures": measures, "left_out": found.left_out}
 
 
-def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str) -> None:
-    """A table, what was left out, the cost of both, and one sentence."""
+def table_of(title: str, pairs: "list[Pair]", names: tuple[str, str]) -> "Table":
+    """One line per measure. Names give way in a narrow terminal, figures never do."""
     from rich.table import Table
     from rich.text import Text
 
-    from uegr.console import Console
-
-    table = Table(
-        title=f"{found.data}: {found.rows:,} rows, the same for both", title_justify="left", box=None, pad_edge=False
-    )
-    table.add_column("", overflow="fold", min_width=18)
-    for name in short_names(first, second):
-        table.add_column(Text(name), justify="right", overflow="fold", max_width=14)
-    for title in ("difference (95%)", "p", "rows"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, collapse_padding=True)
+    table.add_column("", overflow="fold")
+    for name in names:
+        table.add_column(Text(name), justify="right", overflow="fold", max_width=NAME)
+    for column in ("difference (95%)", "p", "n"):
+        table.add_column(column, justify="right", no_wrap=True)
     for pair in pairs:
         p = "-" if pair.p is None else "<0.001" if pair.p < 0.001 else f"{pair.p:.3f}"
         figures = (shown(pair.first, pair), shown(pair.second, pair), moved(pair))
-        table.add_row(Text(pair.label + ("" if pair.by_row else " *")), *figures, p, f"{pair.first.n:,}")
-    Console().print(table)
+        table.add_row(Text(pair.label + ("" if pair.by_row else " *")), *figures, p, counted(pair.first.n))
+    return table
+
+
+def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str) -> None:
+    """A table, what was left out, the cost of both, and one sentence."""
+    from uegr.console import Console
+
+    title = f"{found.data}: {found.rows:,} rows, the same for both"
+    Console().print(table_of(title, pairs, short_names(first, second)))
+    if (tested := sum(pair.p is not None for pair in pairs)) > 1:
+        echo(f"p: after Holm's adjustment for {tested} measures")
     if not all(pair.by_row for pair in pairs):
         echo("* measured for each run by itself, not row by row: the interval is too wide rather than too narrow")
     for name, why in found.left_out.items():
@@ -118,6 +128,15 @@ def short_names(first: str, second: str) -> tuple[str, str]:
 def shown(figure: "Figure", pair: "Pair") -> str:
     """A figure in percent, or as it is."""
     return f"{100 * figure.value:.1f}" if pair.share else f"{figure.value:.4g}"
+
+
+def counted(n: int) -> str:
+    """How many rows, or weights, a figure rests on.
+
+    >>> counted(1000), counted(17_389_824)
+    ('1,000', '17.4M')
+    """
+    return f"{n:,}" if n < 1_000_000 else f"{n / 1e6:.1f}M"
 
 
 def moved(pair: "Pair") -> str:
