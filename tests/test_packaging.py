@@ -2,7 +2,11 @@
 
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -85,6 +89,15 @@ def test_the_container_installs_and_runs_what_the_makefile_does() -> None:
 def test_the_container_does_not_run_as_root() -> None:
     words = [word for word, _ in instructions()]
     assert words[-2:] == ["USER", "CMD"]
+
+
+@pytest.mark.slow
+def test_a_linter_of_containers_finds_nothing() -> None:
+    linter = shutil.which("hadolint", path=Path(sys.executable).parent)
+    if linter is None:
+        pytest.skip("no hadolint here; make test-slow installs it")
+    done = subprocess.run([linter, ROOT / "Dockerfile"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["pip install uegr", "uv pip install uegr", ". .venv/bin/activate"])
