@@ -1,5 +1,6 @@
 """What a newcomer meets before any code: README, the package's metadata, the citation, the container."""
 
+import inspect
 import re
 import shlex
 import shutil
@@ -15,6 +16,7 @@ import yaml
 import uegr
 from hatch_build import portable
 from tests.doc_pages import ROOT, links, read
+from uegr.cli.demo import demo
 
 README = ROOT / "README.md"
 
@@ -31,6 +33,15 @@ def test_the_readme_has_a_screen_and_a_half() -> None:
 def test_the_script_of_the_readme_has_fifteen_lines() -> None:
     (script,) = read(README).python
     assert len([line for line in script.splitlines() if line.strip()]) <= 15
+
+
+def test_the_demo_is_said_to_train_the_methods_of_its_grid() -> None:
+    grid = yaml.safe_load((ROOT / "benchmarks" / "quick.yaml").read_text(encoding="utf-8"))
+    (line,) = re.findall(r"^    make demo .*$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    for one in grid["methods"]:
+        name = one if isinstance(one, str) else one["name"]
+        for told in (line, grid["title"], inspect.getdoc(demo) or ""):
+            assert re.search(rf"\b{name}\b", told), f"{name} is not in {told!r}"
 
 
 def test_the_csv_needs_five_steps() -> None:
