@@ -171,6 +171,7 @@ class Task(Part):
     """One task of a run: what its head is for, and its figures."""
 
     dataset: str  # as the user named it
+    columns: tuple[str, ...] = ()  # of the user's file: the text, and the second text of a pair
     head: Literal["single", "pair", "regression"]
     labels: tuple[str, ...] | None  # by number; None for a regression
     metrics: tuple[str, ...]

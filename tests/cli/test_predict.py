@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import ODD
 from tests.tiny_run import sentences, write_csv
+from uegr import open_run
 from uegr.errors import DataWarning
 
 
@@ -116,6 +117,40 @@ def test_the_columns_of_the_training_file_are_remembered(uegr, home, tmp_path):
     assert "has no column 'opinion' (--text-column)" in uegr("predict", tmp_path / "run", without)[2]
 
 
+@pytest.fixture(scope="module")
+def detected(uegr, home, tmp_path_factory):
+    """A run whose training file has a text column that was detected: review."""
+    place = tmp_path_factory.mktemp("detected")
+    rows = [(number, text, label) for number, (text, label) in enumerate(sentences(40))]
+    file = write_csv(place / "old.csv", rows, header=("id", "review", "label"))
+    made = ["--model", home / "model", "--dataset", file, "--output", place / "run", "--method", "vanilla"]
+    code, _, error = uegr("train", *made, "--set", "training.max_steps=1", "--quiet", "--json")
+    assert code == 0, error
+    return place / "run"
+
+
+def test_columns_that_were_detected_are_remembered_too(uegr, detected, tmp_path):
+    """Detection alone would take the column text, which the training file did not have."""
+    both = write_csv(tmp_path / "both.csv", [("a title", "a film")], header=("text", "Review"))
+    only = write_csv(tmp_path / "only.csv", [("a film",)], header=("text",))
+    as_trained, chosen = (
+        json.loads(uegr("predict", detected, both, *more)[1])["probabilities"]
+        for more in ([], ["--text-column", "text"])
+    )
+    with pytest.warns(DataWarning, match="only.csv has no column 'review', which the run was trained on; read 'text'"):
+        code, out, error = uegr("predict", detected, only)
+    assert code == 0, error
+    assert as_trained == json.loads(out)["probabilities"] != chosen
+
+
+def test_another_data_set_is_evaluated_on_the_columns_of_the_training(uegr, detected, tmp_path):
+    rows = [("always the same title", text, label) for text, label in sentences(20, seed=5)]
+    file = write_csv(tmp_path / "march.csv", rows, header=("text", "review", "label"))
+    task = open_run(detected).task()
+    assert task.data(str(file)).splits["train"]["text"][0] == rows[0][1]
+    assert task.data(str(file), text_column="text").splits["train"]["text"][0] == rows[0][0]
+
+
 def test_pairs_are_for_a_run_on_pairs(uegr, finished):
     assert "trained on single texts" in uegr("predict", finished, "--text", "x", "--pair", "y")[2]
     assert (
@@ -127,3 +162,17 @@ def test_pairs_are_for_a_run_on_pairs(uegr, finished):
 def test_a_column_that_the_answers_need_is_refused(uegr, finished, tmp_path):
     file = write_csv(tmp_path / "new.csv", [("a film", "good")], header=("text", "predicted"))
     assert "the file has a column predicted already" in uegr("predict", finished, file)[2]
+
+
+@pytest.mark.parametrize(("ending", "taken"), [(".csv", "probability_bad"), (".jsonl", "probabilities")])
+def test_a_column_of_a_label_s_probability_is_not_replaced(uegr, finished, tmp_path, ending, taken):
+    file = write_csv(tmp_path / "new.csv", [("a film", "mine")], header=("text", taken))
+    code, _, error = uegr("predict", finished, file, "--output", tmp_path / f"out{ending}")
+    assert (code, f"the file has a column {taken} already" in error) == (2, True), error
+    assert not (tmp_path / f"out{ending}").exists()
+
+
+def test_lists_and_objects_of_json_stay_json_in_a_csv(uegr, finished, tmp_path):
+    (tmp_path / "new.jsonl").write_text(json.dumps({"text": "a film", "meta": {"tags": ["é", None]}}) + "\n")
+    assert uegr("predict", finished, tmp_path / "new.jsonl", "--output", tmp_path / "out.csv")[0] == 0
+    assert json.loads(table(tmp_path / "out.csv")[0]["meta"]) == {"tags": ["é", None]}

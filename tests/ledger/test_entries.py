@@ -25,7 +25,8 @@ def private(tmp_path: Path) -> Result:
         name: one.model_copy(update={"journal": "pwws.jsonl", "settings": {"surface": "/home/ann/words.tsv"}})
         for name, one in run.tasks["snippets"].attacks.items()
     }
-    run = run.with_task("snippets", evaluation=measured.model_copy(update={"left_out": left}), attacks=attacks)
+    evaluation = measured.model_copy(update={"left_out": left})
+    run = run.with_task("snippets", evaluation=evaluation, attacks=attacks, columns=("annotation",))
     return run.model_copy(
         update={"command": "uegr benchmark /home/ann/grid.yaml --ledger=/home/ann/results -o ~ann/runs"}
     )

@@ -33,6 +33,7 @@ class Data:
     metrics: tuple[str, ...]
     splits: "dict[str, Dataset]" = field(repr=False)
     card: Card | None = field(default=None, repr=False)
+    columns: tuple[str, ...] = ()  # of a user's file: the text, and the second text of a pair
 
     def with_splits(self, **splits: "Dataset") -> "Data":
         """The same data with these splits added or replaced."""
@@ -73,7 +74,8 @@ def load(
     wanted = chosen(found.name, found.sources, splits)
     with_labels = labelled_splits(found.sources, wanted, labelled, reading)
     if not with_labels:
-        return Data(found.name, "unlabelled", None, (), {name: rows(found.sources[name], None) for name in wanted})
+        bare = {name: rows(found.sources[name], None) for name in wanted}
+        return Data(found.name, "unlabelled", None, (), bare, columns=text_columns(found))
     if drop_missing and found.card is None:
         full = {name: with_label(found.sources[name]) for name in with_labels}
         found = replace(found, sources={**found.sources, **full})
@@ -85,10 +87,16 @@ def load(
         metrics=found.card.metrics if found.card else default_metrics(labelling),
         splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},
         card=found.card,
+        columns=text_columns(found),
     )
     if found.card is None:  # for a published set, `uegr data check` reports leaks
         warn_of_leaks(data)
     return data
+
+
+def text_columns(found: Found) -> tuple[str, ...]:
+    """The columns of the texts in a user's file, of a folder in its first."""
+    return () if found.card is not None else next(iter(found.sources.values())).columns
 
 
 def with_label(source: Source) -> Source:

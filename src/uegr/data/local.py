@@ -72,6 +72,7 @@ def file_source(path: Path, reading: Reading) -> Source:
         paired=used.pair is not None,
         labelled=used.label is not None,
         unit=layout.unit,
+        columns=(used.text, used.pair) if used.pair else (used.text,),
     )
 
 

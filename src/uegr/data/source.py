@@ -27,6 +27,7 @@ class Source:
     paired: bool = False
     labelled: bool = True
     unit: str = "row"  # what `place` counts
+    columns: tuple[str, ...] = ()  # of a user's file: the text, and the second text of a pair
 
     def at(self, place: int) -> str:
         return f"{self.name}, {self.unit} {place}"

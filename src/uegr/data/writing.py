@@ -66,9 +66,18 @@ def write_delimited(path: Path, table: Table, delimiter: str) -> None:
     with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+        writer.writerows(map(written, row) for row in zip(*table.values(), strict=True))
         file.flush()
         os.fsync(file.fileno())
+
+
+def written(value: Any) -> Any:
+    """A value as a field; lists and objects as JSON.
+
+    >>> written({"a": [1, None]}), written(3), written("x")
+    ('{"a": [1, null]}', 3, 'x')
+    """
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
 def write_parquet(path: Path, table: Table) -> None:

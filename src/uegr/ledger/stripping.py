@@ -19,9 +19,10 @@ def stripped(result: Result) -> Result:
 def stripped_task(task: Task) -> Task:
     """A task whose labels are numbers, without the table of its classes, and whose attacks name no journal."""
     labels = None if task.labels is None else tuple(map(str, range(len(task.labels))))
+    kept: dict[str, Any] = {"labels": labels, "classes": {}, "columns": ()}
     attacks = {name: one.model_copy(update={"journal": ""}) for name, one in task.attacks.items()}
     evaluation = stripped_evaluation(task.evaluation) if task.evaluation else None
-    return task.model_copy(update={"labels": labels, "classes": {}, "attacks": attacks, "evaluation": evaluation})
+    return task.model_copy(update=kept | {"attacks": attacks, "evaluation": evaluation})
 
 
 def stripped_evaluation(evaluation: Evaluation) -> Evaluation:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from uegr import data as data_room
 from uegr import models, result
 from uegr.data import Data
+from uegr.data.columns import as_before
 from uegr.errors import InputError
 from uegr.models import Loaded
 from uegr.models.device import chosen_device, placed
@@ -63,12 +64,15 @@ class FinishedTask:
         return self.run.result.training.max_length
 
     def data(self, name: str | None = None, **reading: Any) -> Data:
-        """The task's own data set, or another one with the same labels; `reading` as in `uegr.data.load`."""
+        """The task's own data set, or another one with the same labels; `reading` as in `uegr.data.load`.
+
+        Of another file the columns of the training file are read, where it has them and `reading` names no others.
+        """
         if name in (None, self.about.dataset, self.name):
             reading = self.run.config.dataset.reading() | reading
             data = data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
             return replace(folded(data, self.run.config.dataset), metrics=self.about.metrics)
-        return loaded(str(name), self.labels, **reading)
+        return loaded(str(name), self.labels, **as_before(str(name), self.about.columns, **reading))
 
     def held_out(self, name: str | None = None, **reading: Any) -> Data:
         """The own data set, or another one; where it has a training split only, what was held out of it."""

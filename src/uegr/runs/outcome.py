@@ -56,6 +56,7 @@ def task(prepared: Prepared, name: str) -> Task:
     found = {split: answers(prepared, name, split) for split in data.splits if split != "train"}
     return Task(
         dataset=prepared.names[name],
+        columns=data.columns,
         head=head_of(data),
         labels=data.labels,
         metrics=data.metrics,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from uegr import data as data_room
-from uegr.data.columns import carried
-from uegr.data.writing import check_format, lines, write_table
+from uegr.data.columns import as_before, carried
+from uegr.data.writing import check_format, flat, lines, write_table
 from uegr.errors import InputError, warn
 from uegr.files import refuse_special
 from uegr.models.texts import Text, length_limit, sides, texts_of
@@ -43,8 +43,8 @@ def predict_lines(
 ) -> None:
     """Classify texts, or the rows of a file, to `output` or standard output; `reading` as in `uegr.data.load`.
 
-    A file is read by the columns that the run was trained with, where `reading` names no others. Without `output`, and
-    in a file that ends with .jsonl, every answer is one JSON object per line.
+    A file is read by the columns that the run was trained with, where it has them and `reading` names no others.
+    Without `output`, and in a file that ends with .jsonl, every answer is one JSON object per line.
     """
     if output is not None:
         refuse_special(output)
@@ -63,17 +63,28 @@ def predict_lines(
 
 def from_source(task: FinishedTask, source: str, split: str | None, **reading: Any) -> Given:
     """The rows of a file, or of one split of a folder or card, with all columns of the file."""
+    named = reading.get("text_column") or reading.get("pair_column")
     if source not in data_room.cards() or Path(source).exists():
         trained = task.run.config.dataset
         remembered = {"text_column": trained.text_column, "pair_column": trained.pair_column}
         reading = {name: value for name, value in remembered.items() if value is not None} | reading
+        reading = as_before(source, task.about.columns, **reading)
     data = data_room.load(source, labelled=False, **reading)
+    if not named:
+        warn_of_other_columns(source, task.about.columns, data.columns)
     if split is None and len(data.splits) > 1:
         raise InputError(f"{source} has the splits {', '.join(data.splits)}; choose one with --split")
     name = split or next(iter(data.splits))
     if name not in data.splits:
         raise InputError(f"{source} has no split {name}, only {', '.join(data.splits)}; choose one with --split")
     return Given(texts_of(data.splits[name]), carried(source, name, **reading))
+
+
+def warn_of_other_columns(source: str, known: tuple[str, ...], read: tuple[str, ...]) -> None:
+    """Tell which columns were detected, in place of those of the training file."""
+    then, now = (" and ".join(map(repr, names)) for names in (known, read))
+    if known and read and then.lower() != now.lower():
+        warn(f"{source} has no column {then}, which the run was trained on; read {now}")
 
 
 def check_sides(task: FinishedTask, texts: Sequence[Text]) -> None:
@@ -97,7 +108,7 @@ def answers(task: FinishedTask, given: Given, calibrate: bool = False) -> dict[s
     added[NOTE] = remarks(task, given.texts)
     if ROW in given.columns:
         del added[ROW]
-    if clash := set(added) & set(given.columns):
+    if clash := (set(added) | set(flat(added))) & set(given.columns):
         raise InputError(f"the file has a column {min(clash)} already, which the answers are written to; rename it")
     return given.columns | added
 
