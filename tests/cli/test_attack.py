@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.conftest import ODD
 
 
@@ -89,6 +91,20 @@ def test_the_terminal_names_labels(uegr, run, tmp_path):
     _, out, _ = uegr("attack", run, "--examples", "12", "--surface", tmp_path / "words.tsv", "--quiet")
     assert "label good" in out
     assert "now bad" in out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        (["--attack", "pwsw"], "no attack 'pwsw'; did you mean pwws?"),
+        (["--set", "variants=greedy"], "pwws has no setting variants; did you mean variant?"),
+        (["--attack", "deepwordbug", "--surface", "wordnet"], "leave out --surface"),
+    ],
+)
+def test_what_is_no_attack_is_refused_before_the_model_is_read(uegr, run, wrong, line):
+    (run / "model.safetensors").unlink()
+    code, _, error = uegr("attack", run, "--quiet", *wrong)
+    assert (code, line in error) == (2, True), error
 
 
 def test_a_surface_that_the_attack_does_not_use_is_an_error(uegr, run):

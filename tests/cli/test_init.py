@@ -2,6 +2,8 @@
 
 import json
 
+from uegr.training.config import read_config
+
 
 def test_the_file_trains_as_it_is(uegr, home, tmp_path):
     file = tmp_path / "my run.yaml"
@@ -13,6 +15,21 @@ def test_the_file_trains_as_it_is(uegr, home, tmp_path):
     )
     assert code == 0, error
     assert json.loads(out)["config"]["dataset"]["name"] == str(home / "data")
+
+
+def test_every_key_can_be_set_by_removing_its_comment_sign(uegr, tmp_path):
+    file = tmp_path / "uegr.yaml"
+    assert uegr("init", file)[0] == 0
+    sections = {line.strip("# ").removesuffix(":") for line in file.read_text().splitlines() if line.endswith(":")}
+    assert "augment" in sections
+    file.write_text(file.read_text().replace("  # name: null  # the attack", "  name: pwws  # the attack"))
+    assert read_config(file, {}, []).augment.name == "pwws"
+    text = file.read_text()
+    for key in ("surface: default", "epochs: null", "lora: null", "drop_missing: false", "epsilon: 0.1"):
+        assert f"  # {key}" in text
+        text = text.replace(f"  # {key}", f"  {key}")
+    file.write_text(text)
+    assert read_config(file, {}, []).method["epsilon"] == 0.1
 
 
 def test_a_file_is_not_replaced_and_a_method_must_exist(uegr, tmp_path):

@@ -27,6 +27,7 @@ def test_the_settings_of_an_attack_are_listed_as_they_are_typed(uegr):
     out = " ".join(uegr("list", "attacks")[1].split())
     assert "variant=ren" in out
     assert "[UNK]" in out
+    assert "…" not in out
 
 
 def test_the_listing_of_attacks_needs_no_torch():

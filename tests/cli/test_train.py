@@ -284,6 +284,12 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
 
 
+def test_resume_without_a_run_says_how_it_is_named(uegr, tmp_path):
+    assert uegr("train", "--resume")[2] == "expected the folder of a run to resume, got none; use --resume RUN"
+    place = tmp_path / "a run"
+    assert uegr("train", "--resume", "--output", place)[2].endswith(f"got none; use --resume '{place}'")
+
+
 @pytest.mark.parametrize("command", [["evaluate"], ["attack"], ["predict", "--text", "x"]])
 def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(command, uegr, finished, tmp_path):
     run = unfinished(finished, tmp_path / "a run")

@@ -68,9 +68,7 @@ def attack(
     predict = as_predict(predict)
     names = label_names(predict, labels)
     listed = as_examples(examples, names)
-    tool = make(attack, settings, predict)
-    if not tool.lexical and surface != "default" and not isinstance(surface, Surface):
-        raise InputError(f"{tool.name} replaces no words by others, got the surface {surface}; leave out --surface")
+    tool = tool_of(attack, settings, surface, predict)
     known = surface if isinstance(surface, Surface) else load_surface(surface) if tool.lexical else without_lexicon()
     plan = Plan(tool, known, side, budget, seed, predict.temperature if isinstance(predict, Victim) else 1.0)
     journal = Journal(Path(output) if output else None, plan.described(listed), resume)
@@ -82,6 +80,14 @@ def attack(
         run(todo, plan, scorers, width, journal, report)
     outcomes = in_order(journal)
     return Results(outcomes, summarise(tool.name, outcomes, journal.effort), names)
+
+
+def tool_of(attack: str | Attack, settings: dict[str, Any], surface: Any, predict: Any = None) -> Attack:
+    """The attack with its settings; a surface that it would not use is an error."""
+    tool = make(attack, settings, predict)
+    if not tool.lexical and surface != "default" and not isinstance(surface, Surface):
+        raise InputError(f"{tool.name} replaces no words by others, got the surface {surface}; leave out --surface")
+    return tool
 
 
 def in_order(journal: Journal) -> list[Outcome]:

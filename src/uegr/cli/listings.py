@@ -91,7 +91,8 @@ def print_table(what: str, entries: list[dict[str, Any]]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in COLUMNS[what]:
         number = column in ("cost", "parameters")
-        table.add_column(column, justify="right" if number else "left", no_wrap=number or column in ("name", "passes"))
+        justify: Any = "right" if number else "left"
+        table.add_column(column, justify=justify, overflow="fold", no_wrap=number or column in ("name", "passes"))
     for entry in entries:
         table.add_row(*(Text(cell(entry, column)) for column in COLUMNS[what]))
     Console().print(table)

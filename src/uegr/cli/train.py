@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -184,6 +185,10 @@ def train(
 
     if run is not None:
         config, output = started(run, config, output, resume)
+    elif resume and config is None and data["dataset.name"] is None and not settings:
+        raise InputError(
+            f"expected the folder of a run to resume, got none; use --resume {quote(str(output or 'RUN'))}"
+        )
     reading = {f"dataset.{key}": value for key, value in (files | labels).items()}
     flags = {"method.name": method, **model, **data, **reading, **training, **augmentation, "seed": seed}
     chosen = read_config(config, flags, settings or [], allow_code=allow_code)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from uegr import data as data_room
 from uegr.attacks import Example, Results, Victim
 from uegr.attacks import attack as attack_model
+from uegr.attacks.engine import tool_of
 from uegr.attacks.journal import discard, outcomes_so_far
 from uegr.data.card import changeable
 from uegr.errors import InputError
@@ -51,6 +52,7 @@ def attack_run(
     """
     if resume and overwrite:
         raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
+    tool_of(attack, settings or {}, surface)  # raises before anything is read
     run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     chosen = run.task(task or own_task(run.tasks, dataset))
     data = chosen.held_out(dataset, **reading)

@@ -23,7 +23,7 @@ def template(*, method: str = "uegr", model: str = "minilm", dataset: str = "sni
     lines = [*TITLE, "", "method:", f"  name: {written(method)}  # `uegr list methods`"]
     lines += [f"  # {name}: {written(default)}" for name, default in method_options(method).items()]
     for section in dict.fromkeys(key.section for key in keys()):
-        lines += ["", f"{section}:" if section != "augment" else "# augment:"]
+        lines += ["", f"{section}:"]
         lines += section_lines([key for key in keys() if key.section == section], chosen)
     return "\n".join([*lines, "", "seed: 0  # determines every random number", ""])
 
