@@ -13,6 +13,7 @@ from tests.training.test_engine import arguments, rows_for, trained, weights, wi
 from uegr import RobustTrainer, methods
 from uegr.errors import InputError
 from uegr.methods import METHODS
+from uegr.testing import Subject
 from uegr.training.losses import CrossEntropy, OwnLoss, class_weights
 
 ONCE = {"max_steps": 1, "learning_rate": 0.1, "warmup_steps": 0, "optim": "sgd", "weight_decay": 0.0}
@@ -30,15 +31,13 @@ def calls_of(**given: Any) -> Any:
     return loss, seen
 
 
-WITHOUT_WORDS = [name for name, make in METHODS.items() if not make().objective.needs_tokenizer]
-
-
-@pytest.mark.parametrize("name", WITHOUT_WORDS)  # the others call the model alike
+@pytest.mark.parametrize("name", METHODS)
 def test_every_method_takes_a_loss_of_the_user_s(name: str, tmp_path: Path) -> None:
     loss, seen = calls_of()
     model, _ = tiny("bert")
     before = weights(model)
-    trained(model, rows_for(model, 8), arguments(tmp_path, max_steps=2), METHODS[name](), compute_loss_func=loss)
+    method = Subject(METHODS[name]).made()  # with a table of substitutes, where it attacks by words
+    trained(model, rows_for(model, 8), arguments(tmp_path, max_steps=2), method, compute_loss_func=loss)
     assert seen
     assert any(not torch.equal(before[key], value) for key, value in weights(model).items())
 
