@@ -284,6 +284,15 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
 
 
+def test_a_run_that_is_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, home, tmp_path, monkeypatch):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_text(f"dataset: {{name: films.csv}}\nmodel: {{name: {home / 'model'}}}\n")
+    monkeypatch.chdir(tmp_path)
+    code, _, error = uegr("train", "--resume", "run", "--quiet")
+    remedy = "change to the folder that the path starts from, or give another path"
+    assert (code, error) == (2, f"there is no file or folder films.csv in {tmp_path}; {remedy}")
+
+
 def test_resume_without_a_run_says_how_it_is_named(uegr, tmp_path):
     assert uegr("train", "--resume")[2] == "expected the folder of a run to resume, got none; use --resume RUN"
     place = tmp_path / "a run"

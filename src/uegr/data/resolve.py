@@ -167,8 +167,11 @@ def unknown(name: str) -> str:
     path = Path(name)
     if path.is_dir():
         return f"{name} has no data: expected files such as train.csv, validation.csv, test.csv in it"
-    if path.suffix or path.is_absolute() or "/" in name:
+    if path.is_absolute():
         return f"there is no file or folder {name}"
+    if path.suffix or "/" in name:
+        remedy = "change to the folder that the path starts from, or give another path"
+        return f"there is no file or folder {name} in {Path.cwd()}; {remedy}"
     return f"there is no file, folder or data set {name!r}; {did_you_mean(name, names())}"
 
 
