@@ -284,9 +284,9 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
 
 
-def test_a_run_that_is_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, home, tmp_path, monkeypatch):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.yaml").write_text(f"dataset: {{name: films.csv}}\nmodel: {{name: {home / 'model'}}}\n")
+def test_a_run_that_is_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, finished, home, tmp_path, monkeypatch):
+    config = unfinished(finished, tmp_path / "run") / "config.yaml"
+    config.write_text(config.read_text().replace(str(home / "data"), "films.csv"))
     monkeypatch.chdir(tmp_path)
     code, _, error = uegr("train", "--resume", "run", "--quiet")
     remedy = "change to the folder that the path starts from, or give another path"

@@ -13,6 +13,8 @@ WRONG = {
     "data shw x": "no such command 'shw'. Did you mean 'show'?; see `uegr data --help`",
     "attack": "missing argument 'run'; see `uegr attack --help`",
     "attack run --examples": "option '--examples' requires an argument; see `uegr attack --help`",
+    "train --balance weight": "invalid value for '--balance': 'weight' is not one of 'weights', 'sampling'; "
+    "see `uegr train --help`",
     "attack run --quiet=yes": "option '--quiet' does not take a value; see `uegr attack --help`",
 }
 

@@ -32,7 +32,7 @@ def complaint(error: Any, ctx: Any) -> str:
         near = get_close_matches(error.option_name, known, n=1, cutoff=0.6)
         remedy = f"did you mean {near[0]}?" if near else f"see `{words} --help`"
         return f"{words} has no option {error.option_name}; {remedy}"
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace("Value error, ", "", 1)  # pydantic's own words
     return f"{message[:1].lower()}{message[1:]}{typed(error)}; see `{words} --help`"
 
 
