@@ -16,6 +16,7 @@ from uegr.safe_json import complaint
 
 SCHEMA: Literal[1] = 1
 MARK = '{"ledger":'  # what every file starts with
+LEFT_OUT = {"tasks": {"__all__": {"columns"}}}  # always empty here, and younger than the first committed files
 REMEDY = "restore the file, or delete it and run its cell again"
 
 
@@ -51,7 +52,7 @@ class Entry(Part):
     def to_json(self) -> str:
         """JSON with one figure per line."""
         content = self.model_dump(mode="json", by_alias=True, exclude={"result"})
-        result = self.result.model_dump(mode="json", by_alias=True)
+        result = self.result.model_dump(mode="json", by_alias=True, exclude=LEFT_OUT)
         head = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in content.items())
         return f'{{{head},\n"result": {laid_out(result)}}}\n'
 
