@@ -51,6 +51,13 @@ def test_a_text_in_the_place_of_a_file_is_told_how_to_be_given(uegr, finished):
     assert (code, error) == (2, f"expected a file to classify, got a text; {remedy}")
 
 
+def test_a_word_in_the_place_of_a_file_is_told_so_too(uegr, finished):
+    code, _, error = uegr("predict", finished, "lovely")
+    assert (code, error.startswith("there is no file, folder or data set 'lovely'; ")) == (2, True)
+    assert error.endswith("; to classify it as a text, use --text lovely")
+    assert "--text" not in uegr("predict", finished, "lovely.csv")[2]
+
+
 def test_a_pair_needs_its_first_text(uegr, finished):
     code, _, error = uegr("predict", finished, "--pair", "x")
     assert (code, "give the first text of the pair with --text" in error) == (2, True)

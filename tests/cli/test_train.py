@@ -284,9 +284,7 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
 
 
-def test_a_run_that_is_resumed_elsewhere_says_where_its_file_was_looked_for(
-    uegr, finished, home, tmp_path, monkeypatch
-):
+def test_a_run_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, finished, home, tmp_path, monkeypatch):
     config = unfinished(finished, tmp_path / "run") / "config.yaml"
     config.write_text(config.read_text().replace(str(home / "data"), "films.csv"))
     monkeypatch.chdir(tmp_path)

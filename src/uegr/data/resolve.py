@@ -19,6 +19,10 @@ from uegr.errors import InputError, did_you_mean
 Place = str | os.PathLike[str]
 
 
+class NotFound(InputError):
+    """No file, folder or data set has the name."""
+
+
 @dataclass(frozen=True)
 class Found:
     """Sources by split, and what is known about their labels."""
@@ -155,7 +159,7 @@ def from_name(name: str, reading: Reading) -> Found:
         return Found(Path(name).name, read_all(files, reading))
     path, _, config = name.partition(":")
     if path.count("/") != 1 or suffix_of(Path(path)) or Path(name).is_absolute() or Path(name).exists():
-        raise InputError(unknown(name))
+        raise NotFound(unknown(name))
     try:
         downloaded = hub.download(path, config or None)
     except InputError as error:

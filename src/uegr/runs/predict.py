@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from uegr import data as data_room
 from uegr.data.columns import as_before, carried
+from uegr.data.resolve import NotFound
 from uegr.data.writing import check_format, flat, lines, write_table
 from uegr.errors import InputError, warn
 from uegr.files import refuse_special
@@ -69,7 +71,12 @@ def from_source(task: FinishedTask, source: str, split: str | None, **reading: A
         remembered = {"text_column": trained.text_column, "pair_column": trained.pair_column}
         reading = {name: value for name, value in remembered.items() if value is not None} | reading
         reading = as_before(source, task.about.columns, **reading)
-    data = data_room.load(source, labelled=False, **reading)
+    try:
+        data = data_room.load(source, labelled=False, **reading)
+    except NotFound as error:
+        if "/" in source or Path(source).suffix:  # the name of a file
+            raise
+        raise InputError(f"{error}; to classify it as a text, use --text {quote(source)}") from None
     if not named:
         warn_of_other_columns(source, task.about.columns, data.columns)
     if split is None and len(data.splits) > 1:
