@@ -158,6 +158,18 @@ def test_another_data_set_is_evaluated_on_the_columns_of_the_training(uegr, dete
     assert task.data(str(file), text_column="text").splits["train"]["text"][0] == rows[0][0]
 
 
+def test_rows_are_counted_as_data_show_counts_them(uegr, finished, tmp_path):
+    """A blank line is no row, and a field with a newline is one."""
+    (tmp_path / "new.csv").write_text(
+        'id,text\n\n1,"a lovely\nscene"\n\n2,\n3,the plot was awful\n\n', encoding="utf-8"
+    )
+    (shown,) = json.loads(uegr("data", "show", tmp_path / "new.csv", "--json")[1])
+    with pytest.warns(DataWarning, match="1 of 3 texts empty: row 2"):
+        found = [json.loads(line) for line in uegr("predict", finished, tmp_path / "new.csv")[1].splitlines()]
+    assert [one["row"] for one in found] == list(range(1, shown["rows"] + 1)) == [1, 2, 3]
+    assert [one["text"] for one in found] == [one["text"] for one in shown["examples"]]
+
+
 def test_pairs_are_for_a_run_on_pairs(uegr, finished):
     assert "trained on single texts" in uegr("predict", finished, "--text", "x", "--pair", "y")[2]
     assert (

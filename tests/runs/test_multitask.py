@@ -100,7 +100,9 @@ def test_evaluate_attack_and_predict_take_the_right_head(finished, home, capsys)
     answers = [json.loads(line)["predicted"] for line in capsys.readouterr().out.splitlines()]
     assert answers == ["good", "bad"]
     predict_lines(finished, source="stsb", texts=None, output=None, split="test")
-    assert [set(json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [{"row", "predicted"}] * 12
+    assert [set(json.loads(line)) for line in capsys.readouterr().out.splitlines()] == [
+        {"row", "predicted", "note"}
+    ] * 12
 
 
 def test_what_needs_one_task_says_so(finished):
