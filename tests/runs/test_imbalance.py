@@ -108,7 +108,7 @@ def test_the_file_keeps_them_and_the_page_shows_them_behind_a_click(trained, pla
     assert table.rows[table.names.index("angry")][1] == ["0.0", "0.0", "0.0"]
     page = render(Collection(runs=[Run("run", result)]))
     start = page.index('<section id="classes">')
-    assert page[start : page.index("</section>", start)].count("<details>") == 1
+    assert page[start : page.index("</section>", start)].count("<details data-print>") == 1
     assert "always answering" in page[start:]
 
 
