@@ -3,8 +3,8 @@
 <!-- ledger: headlines encoder-laptop -->
 <!-- end of ledger -->
 
-`headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each of
-the others; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers;
+`headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each
+baseline; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers;
 `limits all METHOD` has where a method did not pay, and why; `printed STUDY` sets a table beside the paper's figures;
 `boards STUDY` has every figure of a study.
 """
@@ -60,7 +60,7 @@ def headline_tables(study: Path, _: str) -> str:
 
 
 def contest_table(study: Path, method: str) -> str:
-    """One method against each of the others, and how often it wins."""
+    """One method against each baseline, and how often it wins."""
     found = contest.contests(groups_of(study), method)
     lines = [line for one in found for line in contest.rows(one)]
     return "\n\n".join([contest.sentence(method, found), *([table(contest.HEADS, lines)] if lines else [])])
