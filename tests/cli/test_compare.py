@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ def test_a_run_and_its_copy_do_not_differ(uegr: Command, finished: Path, same: P
     assert "24 rows, the same for both" in out
     assert out.splitlines()[-1] == "no difference shown. Two runs only: another seed may give another result."
     assert "3 forward and 3 backward passes" in out
+    assert re.search(r"\d s of processor time, \d+ s of wall time", out)
 
 
 def test_no_name_is_cut_at_80_columns(uegr: Command, finished: Path, same: Path) -> None:

@@ -24,6 +24,18 @@ def test_passes_are_those_of_the_whole_training():
     assert cost_of(groups_of(*runs[2:])[0]).passes is None  # nothing to compare with
 
 
+def test_a_pass_over_half_a_batch_is_half_a_pass():
+    """Three passes per step looked like six, because the batches were half as large and the steps twice as many."""
+    runs = runs_with(passes=[(1, 1), (1, 1), (3, 3), (3, 3)], steps=[100, 100, 200, 200])
+    for place in (2, 3):
+        halved = runs[place].config.training | {"batch_size": 8}
+        runs[place] = runs[place].model_copy(
+            update={"config": runs[place].config.model_copy(update={"training": halved})}
+        )
+    costs = {group.method: cost_of(group).passes for group in groups_of(*runs)}
+    assert costs == {"vanilla": 1.0, "uegr": 3.0}
+
+
 def test_times_are_compared_on_the_same_machine_with_the_same_seed_and_in_one_go():
     runs = runs_with(processor_seconds=[100.0, 200.0, 300.0, 800.0], seconds=[1.0, 1.0, 5.0, 7.0])
     cost = cost_of(groups_of(*runs)[1])

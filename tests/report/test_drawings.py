@@ -61,6 +61,12 @@ def test_one_number_that_varies_is_a_line_and_two_are_a_map():
     assert drawn["z"][0][0] < drawn["z"][0][1]
 
 
+def test_two_runs_that_differ_in_two_numbers_are_no_map():
+    """A map of two cells on its diagonal showed the effect of neither number."""
+    groups = groups_of(*(result("imdb", "uegr", 0, epsilon=size, submodels=size) for size in (2, 3)))
+    assert sweeps.sweeps(groups, looks(groups)) == []
+
+
 def test_pairs_of_rates_are_a_map_also_where_both_are_the_same():
     pairs = [[0.1, 0.1], [0.1, 0.3], [0.3, 0.1], [0.3, 0.3]]
     groups = groups_of(*(result("imdb", "uegr", 0, rates=pair) for pair in pairs))

@@ -113,6 +113,39 @@ def test_methods_on_fewer_data_sets_come_later_and_say_so(capsys):
     assert "only on imdb" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_column_that_vanilla_lacks_is_no_column_of_the_verdict():
+    """An attack on one run and PGD of the other ended in a traceback: min() of nothing."""
+    vanilla, uegr = run("vanilla", 0, 0.86, 0.40), run("uegr", 0, 0.87, 0.60)
+    bare = with_evaluation(vanilla, perturbation={}, adversarial={})
+    groups = groups_of(bare, with_evaluation(uegr, adversarial={}).with_task("imdb", attacks={}))
+    found = verdict(groups)
+    assert (found.columns, [row.method for row in found.rows]) == (["Own test"], ["uegr"])
+    assert "| uegr | +1.0" in markdown(Collection(), groups)
+
+
+def test_a_setting_that_can_be_compared_stands_for_its_method():
+    """A run with another seed, other settings and twice the steps took the place of the fair comparison."""
+    other = result("imdb", "uegr", 7, epsilon=2.0)
+    other = other.model_copy(update={"training": other.training.model_copy(update={"steps": 10_000})})
+    found = verdict(groups_of(other, run("vanilla", 0, 0.86, 0.40), run("uegr", 0, 0.87, 0.60)))
+    assert [row.method for row in found.rows] == ["uegr"]
+    assert found.rows[0].cost == pytest.approx(3.2)
+    assert found.sentence.endswith("1 setting has no vanilla run on the same rows to compare with.")
+    dear = result("yelp", "uegr", 7)
+    dear = dear.model_copy(update={"training": dear.training.model_copy(update={"steps": 10_000})})
+    (row,) = verdict(groups_of(*runs(), run("vanilla", 0, 0.86, 0.40, dataset="yelp"), dear)).rows[:1]
+    assert (row.method, row.where(1), row.gains[0].of, row.cost) == ("uegr", "", 1, pytest.approx(3.2))
+
+
+def test_a_data_set_without_the_second_column_does_not_lift_a_method():
+    """A table that measured accuracy alone put its methods before those with more robustness."""
+    fgm = [run("fgm", seed, 0.99, 0.4, dataset="yelp") for seed in range(3)]
+    plain = [run("vanilla", seed, 0.80, 0.4, dataset="yelp") for seed in range(3)]
+    bare = [with_evaluation(one, perturbation={}, adversarial={}).with_task("yelp", attacks={}) for one in fgm + plain]
+    found = verdict(groups_of(*runs(), *bare))
+    assert [row.method for row in found.rows] == ["uegr", "fgm"]
+
+
 def test_a_mean_over_data_sets_is_told_where_none_of_them_shows_anything():
     """ "No method is shown to be better" stood above a mean of +14 (+9 to +20) over three data sets."""
     small = {"uegr": (0.86, 0.47), "fgm": (0.86, 0.41), "rows": 200}

@@ -15,6 +15,7 @@ from uegr.terminal import echo
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from uegr.result import Training
     from uegr.runs.compare import Compared
     from uegr.statistics import Figure
     from uegr.statistics.pairs import Pair
@@ -107,12 +108,15 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
     for name, why in found.left_out.items():
         echo(f"left out: {name}: {why}")
     for name, task in ((first, found.first), (second, found.second)):
-        spent = task.run.result.training
-        forward, backward = spent.passes
-        echo(
-            f"{name}: {forward:g} forward and {backward:g} backward passes per step, {spent.seconds:.0f} s of wall time"
-        )
+        echo(f"{name}: {price(task.run.result.training)}")
     echo(sentence(pairs, first, second))
+
+
+def price(spent: "Training") -> str:
+    """Passes, which are counted, and times, of which only the wall's depends on what else ran."""
+    forward, backward = spent.passes
+    times = f"{spent.processor_seconds:.0f} s of processor time, {spent.seconds:.0f} s of wall time"
+    return f"{forward:g} forward and {backward:g} backward passes per step, {times}"
 
 
 def short_names(first: str, second: str) -> tuple[str, str]:

@@ -62,10 +62,19 @@ def class_table(group: Group) -> ClassTable | None:
     seeds = [found for name, found in known if name == split]
     names = list(first.table)
     of_each = {name: [found.table[name] for found in seeds if name in found.table] for name in names}
-    rows = [(name, shares(some), some[0].n) for name, some in of_each.items()]
+    rows = [(spelt(name), shares(some), some[0].n) for name, some in of_each.items()]
     shown = names if len(names) <= SHOWN else []
-    title = f"{heading(group.block)} · {group.label}"
-    return ClassTable(title, split, majority(first), rows, shown, [summed(seeds, name, shown) for name in shown])
+    title, matrix = f"{heading(group.block)} · {group.label}", [summed(seeds, name, shown) for name in shown]
+    return ClassTable(title, split, majority(first), rows, list(map(spelt, shown)), matrix)
+
+
+def spelt(name: str) -> str:
+    """A class as it is shown; quotes keep spaces at its ends, which a page would drop.
+
+    >>> spelt("happy"), spelt("happy ")
+    ('happy', "'happy '")
+    """
+    return name if name == name.strip() else repr(name)
 
 
 def shares(some: Sequence[ClassFigures]) -> list[str]:

@@ -70,9 +70,10 @@ def passes_ratio(group: Group) -> float | None:
 
 
 def all_passes(run: TaskRun) -> float:
-    """Forward and backward passes over a batch in the whole training."""
-    training = run.run.result.training
-    return training.steps * sum(training.passes)
+    """Forward and backward passes over an example in the whole training: a pass over half a batch is half a pass."""
+    training, asked = run.run.result.training, run.config.training
+    examples = training.steps * asked.get("batch_size", 1) * asked.get("accumulation", 1)
+    return float(examples * sum(training.passes))
 
 
 def processor_ratio(group: Group) -> float | None:

@@ -188,9 +188,12 @@ def heading(block: Block) -> str:
     return " · ".join(block)
 
 
-def robustness(groups: Sequence[Group]) -> str | None:
-    """The column that stands for robustness: words and PGD together, a word attack, else PGD, FGM, adversarial sets."""
-    present = {key for group in groups for key in group.columns}
+def robustness(groups: Sequence[Group], *, compared: bool = False) -> str | None:
+    """The column that stands for robustness: words and PGD together, a word attack, else PGD, FGM, adversarial sets.
+
+    With `compared`, it is one that some setting and its baseline both have.
+    """
+    present = {key for group in groups for key, cell in group.columns.items() if not compared or cell.difference}
     words = sorted(key for key in present if key.startswith("attack ") and not key.endswith(REPLAYED))
     return next((key for key in ("robust", *words, *ROBUSTNESS) if key in present), None)
 

@@ -188,9 +188,18 @@ def heat_maps(
     panels = []
     for key in measured_keys([group for group, _ in inside]):
         cells = {(place[pair[0]], place[pair[1]]): g.columns[key] for g, place in inside if key in g.columns}
-        if len({x for x, _ in cells}) > 1 and len({y for _, y in cells}) > 1:
+        if has_neighbours(cells):
             panels.append(heat_map(title_of(groups[0], key) + note, cells, pair))
     return panels
+
+
+def has_neighbours(cells: Collection[tuple[float, float]]) -> bool:
+    """Whether some cells differ in the first number alone, and some in the second alone.
+
+    >>> has_neighbours([(1, 1), (2, 2)]), has_neighbours([(1, 1), (1, 2), (2, 2)])
+    (False, True)
+    """
+    return all(len({cell[side] for cell in cells}) < len(cells) for side in (0, 1))
 
 
 def heat_map(title: str, cells: Mapping[tuple[float, float], Cell], pair: tuple[str, str]) -> plots.Panel:

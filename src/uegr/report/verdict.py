@@ -2,7 +2,7 @@
 
 Each method is compared with the baseline on the own test and on one column that stands for robustness. Over several
 data sets and models the gains are averaged. The rank is by the sum of both gains, after the number of data sets and
-models that a method was measured on: means over other data are not comparable. The words tell what is shown.
+models that a method was compared on in both: means over other data are not comparable. The words tell what is shown.
 """
 
 from collections.abc import Sequence
@@ -95,6 +95,8 @@ class Ranked:
     most_seeds: int
     losses: tuple[str, ...] = ()  # other columns in which it is shown to be worse somewhere
     places: tuple[Block, ...] = ()  # the data sets and models that it was compared on
+    whole: int = 0  # of these, where all columns of the verdict were compared
+    total: float = 0.0  # the sum of the mean gains there, in points
 
     @property
     def name(self) -> str:
@@ -117,11 +119,6 @@ class Ranked:
     def gain(self, title: str) -> Gain | None:
         """The gain in a column."""
         return next((gain for gain in self.gains if gain.title == title), None)
-
-    @property
-    def total(self) -> float:
-        """The sum of the gains, in points."""
-        return sum(gain.figure.value for gain in self.gains)
 
     @property
     def shown(self) -> list[Gain]:
@@ -162,10 +159,10 @@ class Verdict:
 def verdict(groups: Sequence[Group]) -> Verdict | None:
     """The methods that have a baseline, ranked; without methods where nothing can be compared, None without runs."""
     compared = [group for some in by_block(groups).values() for group in main_settings(some)]
-    keys = [key for key in ("own", robustness(compared)) if key]
+    keys = [key for key in ("own", robustness(compared, compared=True)) if key and any_compared(compared, [key])]
     methods = dict.fromkeys(group.method for group in compared)
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
-    rows = sorted((row for row in rows if row.gains), key=lambda row: (-len(row.places), -row.total))
+    rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
         return Verdict([], [], NO_VERDICT) if groups else None
     told = sentence(rows, kind_of_rows(compared)) + left_alone(groups)
@@ -175,22 +172,28 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
 def left_alone(groups: Sequence[Group]) -> str:
     """How many settings have nothing that they could be compared with."""
     bases = [group.baseline for group in groups if group.baseline is not None]
-    count = sum(not (group.is_baseline or group.baseline or group in bases) for group in groups)
+    count = sum(not (group.is_baseline or any_compared([group]) or group in bases) for group in groups)
     settings = f"{count} setting{'s have' if count > 1 else ' has'}"
     return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
-    """One setting per method of a data set and model: the first of those with the most seeds that has a baseline."""
-    compared = [group for group in groups if group.baseline is not None]
+    """One setting per method of a data set and model: the first of those with the most seeds that was compared."""
+    compared = [group for group in groups if any_compared([group])]
     methods = dict.fromkeys(group.method for group in compared)
     own = [[group for group in compared if group.method == method] for method in methods]
     return [max(some, key=lambda group: len(group.seeds)) for some in own]
 
 
+def any_compared(groups: Sequence[Group], keys: Sequence[str] | None = None) -> bool:
+    """Whether some figure, of these columns, has a difference to that of a baseline."""
+    cells = [cell for group in groups for key, cell in group.columns.items() if keys is None or key in keys]
+    return any(cell.difference is not None for cell in cells)
+
+
 def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     """One method over its data sets and models."""
-    found = [gain_of(key, [group.columns[key] for group in groups if key in group.columns]) for key in keys]
+    found = [gain_of(key, column(groups, key)) for key in keys]
     prices = [price for group in groups if (price := cost_of(group).passes) is not None]
     settings = groups[0].settings if len(groups) == 1 else ""
     bases = {group.baseline.label for group in groups if group.baseline}
@@ -201,7 +204,17 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     lost = dict.fromkeys(key for group in groups for key, cell in group.columns.items() if cell.mark == "worse")
     losses = tuple(column.title for column in titles([key for key in lost if key not in (*keys, "improvement")]))
     places = tuple(group.block for group in groups)
-    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses, places)
+    whole = [group for group in groups if all(any_compared([group], [key]) for key in keys)]
+    standing = (
+        len(whole),
+        sum(gain.figure.value for key in keys if (gain := gain_of(key, column(whole or groups, key)))),
+    )
+    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses, places, *standing)
+
+
+def column(groups: Sequence[Group], key: str) -> list[Cell]:
+    """The cells of a column that are there."""
+    return [group.columns[key] for group in groups if key in group.columns]
 
 
 def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
