@@ -2,6 +2,7 @@
 
 from method_pages import escaped, table
 
+from uegr.training.config import RECOMMENDED
 from uegr.training.keys import Key, keys
 from uegr.training.template import written
 
@@ -12,7 +13,7 @@ MEANINGS = {
     "training": "How it is trained. The optimizer is AdamW; the learning rate rises, then falls to 0 in a line.",
     "augment": "An attack before each epoch, whose finds are further training rows. [attacks.md](attacks.md) has more.",
 }
-START = """\
+START = f"""\
 A run has a configuration of five sections and a seed. `uegr init` writes it as a YAML file in which every key has a
 comment, and `uegr train --config uegr.yaml` trains it. A flag or `--set section.key=value` overrides the file:
 
@@ -20,9 +21,9 @@ comment, and `uegr train --config uegr.yaml` trains it. A flag or `--set section
     uegr train --config my.yaml --set training.warmup=0.1 --seed 1
 
 The run's folder keeps the whole configuration as `config.yaml`, with nothing left to a default. `seed` (default 0)
-determines every random number. The `method` section has a `name` (default `uegr`) and the options of that method:
-[methods/README.md](methods/README.md) lists them. In a file, a section that is only a name may be that name:
-`model: minilm`."""
+determines every random number. The `method` section has a `name` and the options of that method:
+[methods/README.md](methods/README.md) lists them. Without a name, it is what the [study](results.md) recommends:
+`{written(RECOMMENDED)}`. In a file, a section that is only a name may be that name: `model: minilm`."""
 
 
 def page() -> str:

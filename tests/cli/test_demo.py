@@ -9,6 +9,7 @@ from uegr.benchmark.grid import Grid
 from uegr.benchmark.named import grid_file as file_of
 from uegr.benchmark.reading import read_grid
 from uegr.cli import demo
+from uegr.training.config import RECOMMENDED
 
 
 @pytest.fixture
@@ -27,6 +28,8 @@ def test_the_demo_can_show_something() -> None:
     """One seed shows nothing about a method (statistics/differences.py); a method needs its baseline."""
     assert len(quick().seeds) >= 3
     assert "vanilla" in [method.called for method in quick().methods]
+    other = next(method for method in quick().methods if method.called != "vanilla")
+    assert {"name": other.name, **other.method} == RECOMMENDED
     assert len(quick().methods) == 2
 
 

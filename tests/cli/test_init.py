@@ -2,7 +2,7 @@
 
 import json
 
-from uegr.training.config import read_config
+from uegr.training.config import RECOMMENDED, read_config
 
 
 def test_the_file_trains_as_it_is(uegr, home, tmp_path):
@@ -19,7 +19,7 @@ def test_the_file_trains_as_it_is(uegr, home, tmp_path):
 
 def test_every_key_can_be_set_by_removing_its_comment_sign(uegr, tmp_path):
     file = tmp_path / "uegr.yaml"
-    assert uegr("init", file)[0] == 0
+    assert uegr("init", file, "--method", "uegr")[0] == 0
     sections = {line.strip("# ").removesuffix(":") for line in file.read_text().splitlines() if line.endswith(":")}
     assert "augment" in sections
     file.write_text(file.read_text().replace("  # name: null  # the attack", "  name: pwws  # the attack"))
@@ -30,6 +30,12 @@ def test_every_key_can_be_set_by_removing_its_comment_sign(uegr, tmp_path):
         text = text.replace(f"  # {key}", f"  {key}")
     file.write_text(text)
     assert read_config(file, {}, []).method["epsilon"] == 0.1
+
+
+def test_without_a_method_it_has_the_recommended_one(uegr, tmp_path):
+    file = tmp_path / "uegr.yaml"
+    assert uegr("init", file)[0] == 0
+    assert read_config(file, {}, []).method == RECOMMENDED
 
 
 def test_a_file_is_not_replaced_and_a_method_must_exist(uegr, tmp_path):

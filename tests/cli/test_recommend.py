@@ -12,6 +12,7 @@ from tests.report.test_recommendation import EASY, cell, fill
 from uegr.cli import app
 from uegr.ledger import package
 from uegr.ledger.entries import entry, write
+from uegr.training.config import RECOMMENDED
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -98,3 +99,11 @@ def test_settings_without_a_flag_are_set_and_words_are_quoted(uegr: Command, tmp
         "uegr train --method fgm --model 'my model' --dataset DATA --epochs 3 --batch-size 16 "
         "--set training.averaging=tail --set training.group_by_length=false"
     )
+
+
+def test_the_default_of_train_is_what_the_committed_results_recommend(uegr: Command) -> None:
+    code, out, error = uegr("recommend", "--rows", 1000, "--model", "minilm-l3", "--json")
+    assert code == 0, error
+    found = json.loads(out)
+    chosen = {key.partition(".")[2]: value for key, value in found["settings"].items() if key.startswith("method.")}
+    assert {"name": found["method"], **chosen} == RECOMMENDED

@@ -50,7 +50,7 @@ def test_no_pickle_is_left_in_a_run(finished):
 
 MISTAKES = {
     "unknown method": (["--method", "uger"], "unknown method uger; did you mean uegr?"),
-    "negative epsilon": (["--set", "method.epsilon=-1"], "uegr: expected epsilon >= 0, got -1.0"),
+    "negative epsilon": (["--set", "method.epsilon=-1"], "freelb: expected epsilon >= 0, got -1.0"),
     "alpha out of range": (["--set", "method.alpha=1.3"], "uegr: expected 0 <= alpha <= 1, got 1.3"),
     "unknown option": (["--set", "method.epsilom=1"], "uegr has no option epsilom; did you mean epsilon?"),
     "option of the wrong type": (["--set", "method.epsilon=large"], "method.epsilon: input should be a valid number"),

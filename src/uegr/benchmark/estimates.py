@@ -45,7 +45,7 @@ def scaled(row: Row, done: Cell, cell: Cell) -> float:
 
 def cost(cell: Cell) -> float:
     """The time of a training step of the cell's method, vanilla = 1."""
-    return relative_cost(cell.config.get("method", {}))
+    return relative_cost(cell.config["method"])
 
 
 def in_all(rows: Sequence[Row], cells: Sequence[Cell]) -> float:

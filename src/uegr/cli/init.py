@@ -14,8 +14,11 @@ from uegr.terminal import echo
 def init(
     file: Annotated[Path, typer.Argument(help="The YAML file to write.")] = Path("uegr.yaml"),
     method: Annotated[
-        str, typer.Option(help="A method (`uegr list methods`).", autocompletion=completion.methods)
-    ] = "uegr",
+        str | None,
+        typer.Option(
+            help="A method (`uegr list methods`); default: as in `uegr train`.", autocompletion=completion.methods
+        ),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(help="An alias (`uegr list models`), a folder or a hub name.", autocompletion=completion.models),

@@ -159,7 +159,7 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="A method (`uegr list methods`), or module:function; default: uegr.",
+            help="A method (`uegr list methods`), or module:function; default: freelb with the settings of the study.",
             autocompletion=completion.methods,
         ),
     ] = None,

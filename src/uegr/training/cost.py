@@ -15,7 +15,7 @@ def relative_cost(options: dict[str, Any]) -> float:
     >>> relative_cost({"name": "vanilla"}), relative_cost({"name": "my_module:my_method"})
     (1.0, 1.0)
     """
-    name = options.get("name", "uegr")
+    name = options["name"]
     if is_own(name):
         return 1.0
     given = {key: value for key, value in options.items() if key != "name"}

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from uegr.training.config import RECOMMENDED
 from uegr.training.keys import Key, keys, method_options
 
 TITLE = (
@@ -13,15 +14,17 @@ TITLE = (
 )
 
 
-def template(*, method: str = "uegr", model: str = "minilm", dataset: str = "snippets") -> str:
-    """The text of a YAML file that trains as it is.
+def template(*, method: str | None = None, model: str = "minilm", dataset: str = "snippets") -> str:
+    """The text of a YAML file that trains as it is; without a method, with the recommended one and its settings.
 
     >>> print(template(dataset="reviews.csv").partition("dataset:")[2].splitlines()[1])
       name: reviews.csv  # a data set (`uegr list datasets`), a file or a folder; several for mtdnn, separated by commas
     """
     chosen = {"model.name": model, "dataset.name": dataset}
-    lines = [*TITLE, "", "method:", f"  name: {written(method)}  # `uegr list methods`"]
-    lines += [f"  # {name}: {written(default)}" for name, default in method_options(method).items()]
+    named = {"name": method} if method else RECOMMENDED
+    lines = [*TITLE, "", "method:", f"  name: {written(named['name'])}  # `uegr list methods`"]
+    for name, default in method_options(named["name"]).items():
+        lines.append(f"  {'' if name in named else '# '}{name}: {written(named.get(name, default))}")
     for section in dict.fromkeys(key.section for key in keys()):
         lines += ["", f"{section}:"]
         lines += section_lines([key for key in keys() if key.section == section], chosen)
