@@ -5,7 +5,7 @@ import pytest
 from tests.report.synthetic_runs import METHODS, groups_of, result, share, with_evaluation
 from uegr.report import curves, drift, plots, sweeps
 from uegr.report.page import leave_off
-from uegr.result import Bin, Calibration
+from uegr.result import Bin, Calibration, Config
 from uegr.statistics import Figure
 
 
@@ -234,3 +234,21 @@ def test_drawings_of_many_methods_start_with_the_best():
     few = plots.Section("curves", "", "", [], names[:8])
     leave_off([few], [])
     assert few.off == []
+
+
+def on_fold(run, fold):
+    """The run, tested on a part of the training rows where a fold is given."""
+    config = run.config.model_dump()
+    config["dataset"] |= {"folds": 5, "fold": fold} if fold is not None else {}
+    return run.model_copy(update={"config": Config.model_validate(config)})
+
+
+def test_figures_on_other_rows_are_not_drawn_together_and_points_are_named_by_their_method():
+    """One drawing had two vanillas, no crossing, and points called `folds 50, fold 0`."""
+    runs = [on_fold(result("imdb", m, s), f) for m in ("vanilla", "uegr") for s in (0, 1) for f in (None, 0)]
+    groups = groups_of(*runs)
+    found = curves.tradeoff(groups, looks(groups))
+    assert [panel.title for panel in found.panels] == ["imdb · minilm, folds 5, fold 0", "imdb · minilm"]
+    for panel in found.panels:
+        assert [trace["text"] for trace in panel.traces] == [["vanilla"], ["uegr"]]
+        assert len(panel.layout["shapes"]) == 2

@@ -20,6 +20,7 @@ from uegr.report.plots import (
     labels,
     section,
     spelt,
+    spelt_apart,
     trace,
     with_data,
 )
@@ -137,7 +138,7 @@ def cost_panel(
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
         prices = [price.passes or 0.0 for _, price, _ in own]
         every = [0.9, *(price.passes or 0.0 for _, price, _ in some)]  # the axis starts there
-        named = labels([group.label for group, *_ in own], prices, every, looks[method])
+        named = labels([spelt_apart([group])[0] for group, *_ in own], prices, every, looks[method])
         look = {"mode": "markers+text", "marker": marker, **named}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
         traces.append(trace(own[0][0], looks[method], prices, gains, texts, **look))

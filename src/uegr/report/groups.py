@@ -18,6 +18,7 @@ BASELINE = "vanilla"
 PERSPECTIVES = ("own", "shift", "adversarial", "ece", "anomaly")  # the columns of what an improvement is the mean of
 ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
 Block = tuple[str, str]  # data set, model
+CHOOSE_ROWS = tuple(f"dataset.{name}" for name in ("folds", "fold", "holdout", "validation_as_test"))  # to test on
 
 
 @dataclass(eq=False)
@@ -46,6 +47,26 @@ class Group:
     def settings(self) -> str:
         """What varies, as text; empty where nothing does."""
         return ", ".join(f"{short(path)} {spoken(value)}" for path, value in self.options)
+
+    @property
+    def own_settings(self) -> str:
+        """The same without those that choose the rows to test on."""
+        return ", ".join(f"{short(path)} {spoken(value)}" for path, value in self.options if path not in CHOOSE_ROWS)
+
+    @property
+    def tested_on(self) -> str:
+        """Its data set and model, and the settings that choose the rows to test on."""
+        chosen = [f"{short(path)} {spoken(value)}" for path, value in self.options if path in CHOOSE_ROWS]
+        rows = [text for text in chosen if not text.endswith(("default", "False"))]
+        return ", ".join([heading(self.block), *rows])
+
+    @property
+    def unlike_baseline(self) -> list[str]:
+        """How its training differs from that of its baseline, apart from the method."""
+        base = dict(self.baseline.options) if self.baseline else {}
+        both = [(path, value) for path, value in self.options if path in base and not path.startswith("method.")]
+        differ = [(short(path), spoken(value), spoken(base[path])) for path, value in both if value != base[path]]
+        return [f"{name} {own} instead of {other}" for name, own, other in differ]
 
     @property
     def label(self) -> str:

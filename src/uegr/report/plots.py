@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from uegr.report.cells import Cell
-from uegr.report.groups import BASELINE, Group, by_block, heading
+from uegr.report.groups import BASELINE, Group
 from uegr.report.tables import distinct, shown, spread
 
 ACCENT, NEUTRAL = "#0f8a9d", "#868e96"
@@ -137,7 +137,9 @@ def spelt_apart(groups: Sequence[Group]) -> list[str]:
     >>> spelt_apart([])
     []
     """
-    return [group.settings or group.label if len(groups) > 1 else group.label for group in groups]
+    if len(groups) > 1:
+        return [group.own_settings or group.method for group in groups]
+    return [group.method + (f" ({group.own_settings})" if group.own_settings else "") for group in groups]
 
 
 def few(groups: Sequence[Group]) -> list[Group]:
@@ -164,14 +166,16 @@ def fading(group: Group, groups: Sequence[Group]) -> float:
 def section(
     key: str, title: str, caption: str, groups: Sequence[Group], draw: Callable[[list[Group]], Panel | None]
 ) -> Section | None:
-    """A panel for each data set and model that has something to draw."""
+    """A panel for each data set and model that has something to draw; figures on other rows are not put together."""
     panels = []
-    for block, some in by_block(groups).items():
+    places = distinct(group.tested_on for group in groups)
+    apart = {place: [group for group in groups if group.tested_on == place] for place in places}
+    for place, some in apart.items():
         panel = draw(some)
         if panel is not None:
-            panel.title = panel.title or heading(block)
+            panel.title = panel.title or place
             panels.append(panel)
-    many = any(len(some) > len(few(some)) for some in by_block(groups).values())
+    many = any(len(some) > len(few(some)) for some in apart.values())
     return finished(key, title, caption.replace("{settings}", SETTINGS_NOTE if many else "").strip(), panels)
 
 
