@@ -7,8 +7,9 @@ import pytest
 from tests.report.synthetic_runs import groups_of, result, with_evaluation, write_run
 from uegr.report.build import Report
 from uegr.report.export import markdown
-from uegr.report.page import render
+from uegr.report.page import ranking, render
 from uegr.report.reading import Collection, Run
+from uegr.report.tables import glance
 from uegr.report.terminal import show_verdict
 from uegr.report.verdict import NO_VERDICT, Gain, Ranked, Verdict, verdict
 from uegr.statistics import Figure, proportion
@@ -239,3 +240,27 @@ def test_the_sentence_tells_what_else_got_worse():
     best.columns["ece"] = replace(best.columns["own"], mark="worse")
     assert "worse" not in plain
     assert "It is shown to be worse in ECE." in verdict(found).sentence
+
+
+def test_a_baseline_that_was_trained_otherwise_is_told():
+    """Three epochs were compared with one, and the page blamed the method."""
+    own = [result("imdb", "uegr", seed, epochs=3.0) for seed in (0, 1)]
+    base = [result("imdb", "vanilla", seed, epochs=1.0) for seed in (0, 1)]
+    told = "Not only the method differs from vanilla: uegr has epochs 3 instead of 1."
+    assert told in verdict(groups_of(*own, *base)).sentence
+    same = [result("imdb", "vanilla", seed, epochs=3.0) for seed in (0, 1)]
+    assert "Not only" not in verdict(groups_of(*own, *same)).sentence
+
+
+def test_at_a_glance_counts_what_the_verdict_counts():
+    """A method was at +6.8 in the verdict and at +6.1 below it, where a setting with fewer seeds was counted too."""
+    more = [result("imdb", "uegr", seed, 0.02 * count, submodels=count) for seed in (0, 1) for count in (2, 4)]
+    base = [result("imdb", method, seed) for method in ("vanilla", "fgm") for seed in (0, 1)]
+    groups = groups_of(*base, *more, result("imdb", "uegr", 2, 0.04, submodels=2))
+    found = verdict(groups)
+    table = glance(ranking(groups, found))
+    assert [row.method for row in table.rows] == [row.method for row in found.rows]
+    own = [key.key for key in table.columns].index("own")
+    shown = [row.cells[own].difference.replace("−", "-") for row in table.rows]
+    assert [float(text) for text in shown] == [pytest.approx(row.gains[0].figure.value, abs=0.06) for row in found.rows]
+    assert {row.cells[own].of for row in table.rows} == {1}

@@ -17,13 +17,13 @@ from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
 from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
-from uegr.report.groups import BASELINE, Group, grouped
+from uegr.report.groups import BASELINE, Group, by_block, grouped
 from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
-from uegr.report.verdict import verdict
+from uegr.report.verdict import Verdict, main_settings, verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
@@ -71,7 +71,7 @@ def render(
         verdict=judged,
         headlines=headlines(groups),
         board=leaderboard(groups),
-        glance=glance(groups),
+        glance=glance(ranking(groups, judged)),
         tested=tested(groups),
         printed=comparisons(collection.grids, groups),
         sections={section.key: section for section in sections},
@@ -83,6 +83,13 @@ def render(
         machines=machines(collection.runs),
         left=collection.left,
     )
+
+
+def ranking(groups: Sequence[Group], judged: Verdict | None) -> list[Group]:
+    """The settings that the verdict counts, in its order: two tables of mean gains must not tell two stories."""
+    counted = [group for some in by_block(groups).values() for group in main_settings(some)]
+    order = [row.method for row in judged.rows] if judged else []
+    return sorted(counted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 
 
 def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:

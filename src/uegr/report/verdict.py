@@ -165,8 +165,14 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
         return Verdict([], [], NO_VERDICT) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + left_alone(groups)
+    told = sentence(rows, kind_of_rows(compared)) + unlike(compared) + left_alone(groups)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
+
+
+def unlike(groups: Sequence[Group]) -> str:
+    """Which methods were trained in another way than their baseline: the difference is not the method's alone."""
+    told = dict.fromkeys(f"{g.method} has {', '.join(g.unlike_baseline)}" for g in groups if g.unlike_baseline)
+    return f" Not only the method differs from {BASELINE}: {'; '.join(told)}." if told else ""
 
 
 def left_alone(groups: Sequence[Group]) -> str:
