@@ -1,11 +1,12 @@
 """A page of many methods with long names in a real browser: tables fit, names cover nothing, paper hides nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.report.chromium import Browser, browser, program
-from tests.report.synthetic_runs import write_run
+from tests.report.synthetic_runs import result, write_run
 from tests.report.test_headline import run
 from uegr.report.page import SHOWN_FIRST, render, write
 from uegr.report.reading import collect
@@ -103,3 +104,59 @@ def test_paper_opens_what_fits_names_what_stays_closed_and_repeats_whole_headers
     assert all("closed" in note for note in tab.run(notes))
     tab.run("dispatchEvent(new Event('afterprint'))")
     assert tab.run(closed) == before
+
+
+def test_paper_is_not_shrunk_by_a_table_that_is_too_wide(tmp_path: Path) -> None:
+    """Chromium shrinks all pages to fit the widest table, and then cuts off its last column."""
+    methods = ["vanilla", "fgm", "freelb", "rat", "rat_su", "uegr", "uegr_plus", "vanilla, passes of uegr"]
+    for method in methods:
+        for seed in range(2):
+            write_run(tmp_path / "runs" / f"{method}-{seed}", result("snippets", method, seed))
+    page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
+    with browser() as tab:
+        resized(tab, 740)  # a portrait page
+        tab.open(page)
+        tab.printing()
+        wide = "[...document.querySelectorAll('table')].filter(one => one.scrollWidth > innerWidth)"
+        assert tab.run(f"{wide}.map(one => one.parentNode.ariaLabel)") == []
+        assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize(("count", "rows"), [(4, [2, 2]), (5, [3, 2])])
+def test_no_row_of_drawings_leaves_a_third_of_the_width_blank(tmp_path: Path, count: int, rows: list[int]) -> None:
+    for place in range(count):
+        for method in ("vanilla", "uegr"):
+            write_run(tmp_path / "runs" / f"{place}-{method}", result(f"set{place}", method, 0))
+    page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
+    places = "[...document.querySelectorAll('#tradeoff figure')].map(one => one.getBoundingClientRect())"
+    with browser() as tab:
+        resized(tab, 1440)
+        tab.open(page)
+        boxes = tab.run(f"{places}.map(one => [one.top, one.right])")
+        tops = sorted({top for top, _ in boxes})
+        assert [sum(top == one for top, _ in boxes) for one in tops] == rows
+        ends = [max(right for top, right in boxes if top == one) for one in tops]
+        assert max(ends) - min(ends) < 2
+        resized(tab, 390)
+        assert tab.run(f"new Set({places}.map(one => one.left)).size") == 1
+
+
+def test_printed_figures_without_a_measurement_are_a_click_away(tmp_path: Path) -> None:
+    """The page of the committed results had a hundred rows that said `not measured`."""
+    for seed in range(2):
+        write_run(tmp_path / "runs" / "cells" / f"{seed}", result("snippets", "uegr", seed))
+    common = {"model": "minilm", "metric": "accuracy", "value": 90.0}
+    printed = [common | {"method": "uegr", "dataset": name} for name in ("snippets", *"abcdefghijkl")]
+    grid = {"title": "A table", "source": "a paper that does not exist", "printed": printed}
+    (tmp_path / "runs" / "grid.yaml").write_text(json.dumps(grid))
+    page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
+    seen = "[...document.querySelectorAll('#printed-1 tbody tr')].filter(row => row.offsetHeight).length"
+    with browser() as tab:
+        resized(tab, 1440)
+        tab.open(page)
+        assert tab.run(seen) == 1
+        tab.run("document.querySelector('#printed-1 .toggle').click()")
+        assert tab.run(seen) == len(printed)
+        tab.run("document.querySelector('#printed-1 .toggle').click()")
+        tab.printing()
+        assert tab.run(seen) == 1

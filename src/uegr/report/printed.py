@@ -100,6 +100,11 @@ class Comparison:
     rows: list[Row]
     verdict: str
 
+    @property
+    def sifted(self) -> bool:
+        """Whether those that were not measured are shown on request only: a table of them alone stays."""
+        return len({row.kind == "missing" for row in self.rows}) > 1
+
 
 def comparisons(grids: Iterable[Grid], groups: Sequence[Group]) -> list[Comparison]:
     """A table per grid that has printed figures."""

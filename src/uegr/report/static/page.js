@@ -162,7 +162,8 @@ if (places.length) {
     }
   });
   places.forEach((place) => widths.observe(place));
-  const paper = (place) => (place.closest(".single") ? [690, 0.68] : place.closest(".two") ? [340, 0.68] : [222, 0.5]); // columns on a portrait page
+  const kinds = [[".single", 690, 0.55], [".four", 340, 0.48], [".two", 340, 0.55], ["*", 222, 0.5]]; // columns on a portrait page, and how high
+  const paper = (place) => kinds.find(([kind]) => place.closest(kind)).slice(1);
   addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, ...paper(place))));
   addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
 }
