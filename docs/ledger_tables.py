@@ -5,8 +5,8 @@
 
 `headlines STUDY` has a table for each data set and model of a study; `contest STUDY METHOD` one method against each
 baseline; `cells STUDY` tells how many cells have finished; `decisions all` has what `uegr recommend` answers;
-`limits all METHOD` has where a method did not pay, and why; `printed STUDY` sets a table beside the paper's figures;
-`boards STUDY` has every figure of a study.
+`limits all METHOD` has where a method did not pay, and why; `parts STUDY METHOD` what each part of a method adds, where
+the study took it away; `printed STUDY` sets a table beside the paper's figures; `boards STUDY` has every figure.
 """
 
 import re
@@ -26,7 +26,7 @@ from uegr.report.headline import headlines
 from uegr.report.printed import comparisons
 from uegr.report.reading import collect
 from uegr.report.recommendation import Question, Recommendation, basis, read_studies, recommendation
-from uegr.report.tables import gain
+from uegr.report.tables import gain, probability
 
 ROOT = Path(__file__).parents[1]
 LEDGER, GRIDS = ROOT / "results", ROOT / "benchmarks"
@@ -134,6 +134,20 @@ def limits(study: Path, method: str) -> str:
     return "\n\n".join([told, *([table(heads, lines)] if lines else [])])
 
 
+def parts(study: Path, method: str) -> str:
+    """A method against itself without one of its parts: the settings called `METHOD, without PART`."""
+    lines = []
+    for block, some in by_block(groups_of(study)).items():
+        taken = [group for group in some if group.label.startswith(f"{method}, without ")]
+        for own in (group for group in some if group.label == method and taken):
+            for match in matches(own, taken):
+                part = match.against.removeprefix(f"{method}, without ")
+                differences = (gain(match.clean) or "–", gain(match.robust) or "–")
+                lines.append((heading(block), part, *differences, probability(match.robust.adjusted)))
+    heads = ("data set, model", "part", "adds to clean", "adds to robust", "p (Holm), robust")
+    return table(heads, lines) if lines else NOTHING
+
+
 def objections(own: Group, found: list[contest.Match], cheaper: set[str]) -> list[str]:
     """Why the method's cost did not pay: no gain over vanilla, a lower clean score, a cheaper method as good."""
     base = next(match for match in found if own.baseline and match.against == own.baseline.label)
@@ -155,6 +169,7 @@ MAKERS = {
     "contest": contest_table,
     "decisions": decisions,
     "limits": limits,
+    "parts": parts,
     "printed": printed_tables,
     "boards": boards,
 }

@@ -8,8 +8,9 @@ import ledger_tables
 import pytest
 
 from tests.report.test_headline import some
-from tests.report.test_recommendation import EASY, fill
+from tests.report.test_recommendation import EASY, cell, fill
 from uegr.ledger.entries import entry, read, write
+from uegr.result import Cell
 
 PAGE = "before\n\n<!-- ledger: headlines encoder-laptop -->\nold\n<!-- end of ledger -->\n\nafter 12.3\n"
 
@@ -61,6 +62,20 @@ def test_where_a_method_did_not_pay_is_told_with_the_reasons(tmp_path: Path) -> 
     worse = {**EASY, "uegr": (EASY["vanilla"][0] - 0.05, EASY["fgm"][1] - 0.01)}
     bad = ledger_tables.filled(page, fill(tmp_path / "bad", worse, model="minilm-l3"))
     assert "clean score more than half a point below vanilla's; not shown to be more robust than fgm, at less" in bad
+
+
+def test_what_a_part_adds_is_the_method_against_itself_without_it(tmp_path: Path) -> None:
+    page = "<!-- ledger: parts main uegr -->\n<!-- end of ledger -->"
+    assert "No cell has finished yet." in ledger_tables.filled(page, fill(tmp_path / "whole", EASY))
+    ledger = fill(tmp_path / "parts", {"uegr": EASY["uegr"]})
+    for seed in range(3):
+        taken = cell("uegr", seed, 0.9, 0.4, "imdb", train_size=1000, submodels=1)
+        called = Cell(dataset="imdb", model="minilm", method="uegr, without sub-models", seed=seed)
+        named = taken.model_copy(update={"cell": called})
+        write(ledger / "main", entry("main", f"imdb-without-{seed}", named))
+    made = ledger_tables.filled(page, ledger)
+    assert "| imdb · minilm | sub-models | 0.0" in made
+    assert "| +10.0 (" in made
 
 
 def test_a_printed_table_is_beside_what_was_measured_and_the_rest_is_counted(tmp_path: Path) -> None:

@@ -36,6 +36,13 @@ def test_an_honest_result_has_none() -> None:
     assert doubts(with_evaluation(honest(), perturbation=curves(pgd={0.0: 0.9, 0.1: 0.5}, fgm={0.1: 0.6}))) == []
 
 
+@pytest.mark.parametrize(("balanced", "doubted"), [(0.51, True), (0.49, True), (0.6, False)])
+def test_a_classifier_at_chance_is_named(balanced: float, doubted: bool) -> None:
+    scores = {"test": {"accuracy": share(0.7, 400), "balanced_accuracy": share(balanced, 400)}}
+    told = f"not shown to be above chance: balanced accuracy {100 * balanced:.1f}%, chance is 50.0%"
+    assert doubts(honest(scores=scores, evaluation=None)) == [told] * doubted
+
+
 def test_pgd_that_finds_less_than_one_step_is_masking() -> None:
     assert under({0.1: 0.6}, {0.1: 0.5}) == ["gradient masking: PGD leaves 60.0% within 0.1, FGM less"]
     assert under({0.1: 0.5}, {0.1: 0.5}) == []

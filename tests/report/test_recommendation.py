@@ -77,6 +77,19 @@ def test_a_data_set_that_has_only_begun_takes_nothing_from_finished_ones(tmp_pat
     assert (begun.method, begun.datasets) == ("vanilla", ["imdb"])
 
 
+def test_a_data_set_where_vanilla_is_at_chance_is_no_evidence(tmp_path: Path) -> None:
+    """There the method that learns least looks the most robust."""
+    ledger = fill(tmp_path, EASY)
+    for method, (clean, robust) in {**EASY, "fgm": (0.7, 0.69)}.items():
+        for seed in range(SEEDS):
+            made = cell(method, seed, clean, robust, "cola", train_size=1000)
+            guessed = {"test": {"accuracy": share(0.7, ROWS), "balanced_accuracy": share(0.5, ROWS)}}
+            made = made.with_task("cola", scores=guessed)
+            write(ledger / "main", entry("main", f"cola-{method}-{seed}", made))
+    found = asked(ledger)
+    assert (found.method, found.datasets) == ("uegr", ["imdb"])
+
+
 def test_the_most_robust_method_is_recommended_with_its_evidence(tmp_path: Path) -> None:
     found = asked(fill(tmp_path, EASY))
     assert found.chosen is not None

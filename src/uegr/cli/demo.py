@@ -1,4 +1,4 @@
-"""`uegr demo`: vanilla and what the study recommends, three seeds each, measured and compared on a page with the verdict."""
+"""`uegr demo`: vanilla and what the study recommends, three seeds each, compared on a page with the verdict."""
 
 import os
 import time
@@ -19,7 +19,7 @@ def demo(
     ),
     quiet: Quiet = False,
 ) -> None:
-    """Compare vanilla with freelb, which the study recommends, on movie-review snippets over three seeds, and write a page."""
+    """Compare vanilla with freelb, as the study recommends, on movie-review snippets over three seeds; write a page."""
     from uegr.benchmark.run import planned, run_missing
     from uegr.console import Console
     from uegr.report.build import Report

@@ -13,6 +13,7 @@ from uegr.statistics.intervals import Figure
 
 FEW = 100  # rows: below, the 95% interval of an accuracy is up to 20 points wide
 REPLAYED = " replayed"  # the end of the name of an attack whose texts were found on another run
+AT_CHANCE = "not shown to be above chance"  # the start of that reason
 ONE_SEED = "one seed: another seed may give another result"
 
 
@@ -22,7 +23,7 @@ def doubts(result: Result) -> list[str]:
     return [
         f"{name}: {reason}" if several else reason
         for name, task in result.tasks.items()
-        for reason in (*choices(result, task), *masking(task), *uncalibrated(task), *few_rows(task))
+        for reason in (*choices(result, task), *untaught(task), *masking(task), *uncalibrated(task), *few_rows(task))
     ]
 
 
@@ -50,6 +51,13 @@ def validation_split(task: Task) -> str | None:
     if task.temperature is not None:
         return task.temperature.split
     return next((split for split in task.scores if split.startswith("validation")), None)
+
+
+def untaught(task: Task) -> Iterator[str]:
+    """Whether a classifier is not above chance: what never was right is not broken either."""
+    found = task.scores.get(measured_split(task) or "", {}).get("balanced_accuracy")
+    if found is not None and task.labels and found.low <= 1 / len(task.labels):
+        yield f"{AT_CHANCE}: balanced accuracy {percent(found)}, chance is {100 / len(task.labels):.1f}%"
 
 
 def masking(task: Task) -> Iterator[str]:

@@ -4,7 +4,8 @@ Near are cells with the same kind of model (pretrained or from scratch) whose ro
 nearest, and of these the ones with the model itself, where there are any. Cells with one seed count only where there
 are no others. A method can be recommended if
 
-1. it was measured on all data sets that the others were measured on, and nothing there is unreliable;
+1. it was measured on all data sets that the others were measured on, and nothing there is unreliable (a data set where
+   vanilla is at chance tells nothing and is left out);
 2. its passes are within the limit;
 3. its clean score is not below vanilla's by more than the margin of docs/study.md, and nowhere shown to be lower;
 4. its robust score is shown to be higher on at least half of the data sets, and nowhere shown to be lower.
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from uegr.ledger.doubts import AT_CHANCE
 from uegr.report.cells import Cell
 from uegr.report.contest import MARGIN, matches
 from uegr.report.groups import BASELINE, Group, by_block, grouped
@@ -111,10 +113,16 @@ def read_studies(folders: Iterable[Path]) -> list[Group]:
 
 def recommendation(groups: Sequence[Group], question: Question, scratch: Callable[[str], bool]) -> Recommendation:
     """Choose among the methods of the nearest cells; `scratch` tells which models are not pretrained."""
-    near = nearest([group for group in groups if KEYS[1] in group.columns], question, scratch)
+    told = [group for group in groups if KEYS[1] in group.columns and not at_chance(group.baseline or group)]
+    near = nearest(told, question, scratch)
     found = candidates(near, question.limit)
     chosen = next((one for one in found if not one.refusals), None)
     return Recommendation(question, chosen, found, rivals(chosen, found) if chosen else [])
+
+
+def at_chance(group: Group) -> bool:
+    """Whether a run of it has learned nothing that shows."""
+    return any(reason.startswith(AT_CHANCE) for reason in group.doubts)
 
 
 def nearest(groups: Sequence[Group], question: Question, scratch: Callable[[str], bool]) -> list[Group]:
