@@ -252,3 +252,11 @@ def test_figures_on_other_rows_are_not_drawn_together_and_points_are_named_by_th
     for panel in found.panels:
         assert [trace["text"] for trace in panel.traces] == [["vanilla"], ["uegr"]]
         assert len(panel.layout["shapes"]) == 2
+
+
+def test_the_only_point_of_a_method_is_named_by_the_method():
+    """A name with all settings was too long to be drawn, and the point had none."""
+    runs = [result("imdb", "uegr", 0, train_size=500, epochs=3.0), result("imdb", "vanilla", 0, train_size=500)]
+    groups = groups_of(*runs, result("imdb", "vanilla", 0, train_size=900, epochs=1.0))
+    assert groups[-1].settings
+    assert drift.cost(groups, looks(groups)).panels[0].traces[0]["text"] == ["uegr"]

@@ -137,6 +137,9 @@ def test_no_row_of_drawings_leaves_a_third_of_the_width_blank(tmp_path: Path, co
         assert [sum(top == one for top, _ in boxes) for one in tops] == rows
         ends = [max(right for top, right in boxes if top == one) for one in tops]
         assert max(ends) - min(ends) < 2
+        tab.printing()  # a section of few drawings stays together, one of many goes on on the next page
+        whole = "getComputedStyle(document.querySelector('{}')).breakInside"
+        assert [tab.run(whole.format(one)) for one in ("#tradeoff", "#cost", "figure")] == ["auto", "avoid", "avoid"]
         resized(tab, 390)
         assert tab.run(f"new Set({places}.map(one => one.left)).size") == 1
 

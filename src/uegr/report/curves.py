@@ -5,6 +5,7 @@ from math import sqrt
 from typing import Any
 
 from uegr.report.cells import Cell, over_seeds
+from uegr.report.columns import titles
 from uegr.report.figures import Entry, quantity
 from uegr.report.groups import BASELINE, Group, robustness
 from uegr.report.plots import (
@@ -29,6 +30,7 @@ from uegr.report.tables import distinct
 from uegr.result import Bin, Evaluation
 
 FEWEST = 10  # rows of a bin; a point of one row is at 0 or 100
+LONGEST = 36  # letters beside an axis that fit on paper
 ACCURACY = quantity("perturbation", "", "accuracy")
 
 
@@ -110,7 +112,8 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         own, hard = both[0].columns["own"].quantity, both[0].columns[key].quantity
         base = [group for group in both if group.method == BASELINE]
         lines = crosshair(base[0], key) if len(base) == 1 else []
-        layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{hard.label}, %"), "shapes": lines}
+        name = hard.label if len(hard.label) <= LONGEST else titles([key])[0].title
+        layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{name}, %"), "shapes": lines}
         return Panel("", traces, layout, 380, both)
 
     caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: above and to "

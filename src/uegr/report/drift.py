@@ -37,7 +37,7 @@ def similarity(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section |
     def draw(some: list[Group]) -> Panel | None:
         found = with_data(some, layers)
         traces = [layer_trace(group, looks[group.method], cells) for group, cells in found]
-        layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA with pretrained")}
+        layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA")}
         return Panel("", traces, layout, groups=[group for group, _ in found]) if found else None
 
     caption = "Linear CKA of each layer's states with those of the pretrained model on the same rows: 1 is unchanged "
@@ -64,7 +64,7 @@ def epochs_panel(groups: list[Group], looks: Mapping[str, Style], strength: floa
     """One strength on one data set and model."""
     found = with_data(groups, lambda group: mean_layers(group, strength))
     traces = [layer_trace(group, looks[group.method], cells) for group, cells in found]
-    layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA with pretrained")}
+    layout = {"xaxis": axis("layer (0: embeddings)", dtick=1), "yaxis": axis("CKA")}
     title = f"{heading(groups[0].block)}: " + (f"delta {strength:g}" if strength else "clean")
     return Panel(title, traces, layout, groups=[group for group, _ in found]) if found else None
 
@@ -138,7 +138,8 @@ def cost_panel(
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
         prices = [price.passes or 0.0 for _, price, _ in own]
         every = [0.9, *(price.passes or 0.0 for _, price, _ in some)]  # the axis starts there
-        named = labels([spelt_apart([group])[0] for group, *_ in own], prices, every, looks[method])
+        names = [group.method if single(group, own) else spelt_apart([group])[0] for group, *_ in own]
+        named = labels(names, prices, every, looks[method])
         look = {"mode": "markers+text", "marker": marker, **named}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
         traces.append(trace(own[0][0], looks[method], prices, gains, texts, **look))
@@ -149,6 +150,11 @@ def cost_panel(
     x = axis("passes over a batch, vanilla = 1", range=[0.9, 1.05 * most])
     layout = {"xaxis": x, "yaxis": axis("gain, points"), "shapes": [zero]}
     return Panel(f"Gain: {name}", traces, layout, 360, [group for group, *_ in some])
+
+
+def single(group: Group, points: Sequence[tuple[Group, Cost, Cell]]) -> bool:
+    """Whether it is the only one of these points on its data set and model: its method is name enough."""
+    return [other.block for other, *_ in points].count(group.block) == 1
 
 
 def told(group: Group, price: Cost, cell: Cell) -> str:

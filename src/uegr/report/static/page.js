@@ -162,7 +162,7 @@ if (places.length) {
     }
   });
   places.forEach((place) => widths.observe(place));
-  const kinds = [[".single", 690, 0.55], [".four", 340, 0.48], [".two", 340, 0.55], ["*", 222, 0.5]]; // columns on a portrait page, and how high
+  const kinds = [[".single", 690, 0.55], [".four", 340, 0.43], [".two", 340, 0.55], ["*", 222, 0.5]]; // columns on a portrait page, and how high
   const paper = (place) => kinds.find(([kind]) => place.closest(kind)).slice(1);
   addEventListener("beforeprint", () => places.filter((place) => place.clientWidth).forEach((place) => draw(place, ...paper(place))));
   addEventListener("afterprint", () => places.filter((place) => place.dataset.drawn).forEach((place) => draw(place)));
