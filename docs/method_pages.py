@@ -100,7 +100,7 @@ def linked(text: str) -> str:
 def escaped(text: str) -> str:
     """Plain text with `code` in it, as Markdown reads it in a paragraph or a cell."""
     pieces = text.split("`")
-    pieces[::2] = [re.sub(r"([*~<|\\]|(?<!\w)_)", r"\\\1", piece) for piece in pieces[::2]]
+    pieces[::2] = [re.sub(r"([*~|\\]|(?<!\w)_)", r"\\\1", piece).replace("<", "&lt;") for piece in pieces[::2]]
     pieces[1::2] = [piece.replace("|", r"\|") for piece in pieces[1::2]]
     return "`".join(pieces)
 

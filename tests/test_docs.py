@@ -87,7 +87,7 @@ def test_measured_costs_are_shown_and_others_are_not_measured(monkeypatch: pytes
 
 
 def test_markdown_reads_plain_text_as_it_is() -> None:
-    assert method_pages.escaped("||a - b*|| `x | y` s~ _i t_i") == r"\|\|a - b\*\|\| `x \| y` s\~ \_i t_i"
+    assert method_pages.escaped("||a - b*|| `x | y` s~ _i t_i < 1") == r"\|\|a - b\*\|\| `x \| y` s\~ \_i t_i &lt; 1"
 
 
 def test_the_list_of_methods_has_source_passes_and_cost(monkeypatch: pytest.MonkeyPatch) -> None:
