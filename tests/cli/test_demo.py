@@ -39,7 +39,7 @@ def test_it_writes_a_page_and_ends_in_the_verdict(uegr, tiny: Path) -> None:
     assert "<html" in (tiny / "report.html").read_text(encoding="utf-8")
     assert str(tiny / "report.html") in out.replace("\n", "")
     said = " ".join(out.split())
-    assert "No method is shown to be better than vanilla in Own test, from 1 seed" in said
+    assert "No method is shown to be better than vanilla in Clean, from 1 seed" in said
     assert said.endswith("It takes several seeds to show that.")
 
 

@@ -139,8 +139,8 @@ def test_a_line_joins_only_what_differs_by_its_own_number():
         for kind, count in (("a", 2), ("a", 3), ("b", 4), ("b", 5))
     ]
     panels = sweeps.sweeps(groups_of(*kinds), looks(groups_of(*kinds)))[0].panels
-    assert [panel.traces[0]["x"] for panel in panels if "own test" in panel.title] == [[2.0, 3.0], [4.0, 5.0]]
-    assert panels[0].title == "imdb · minilm · uegr (kind a): own test"
+    assert [panel.traces[0]["x"] for panel in panels if "Clean" in panel.title] == [[2.0, 3.0], [4.0, 5.0]]
+    assert panels[0].title == "imdb · minilm · uegr (kind a): Clean"
 
 
 def test_settings_that_differ_between_methods_are_named():

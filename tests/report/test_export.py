@@ -42,7 +42,7 @@ def test_csv_has_a_row_per_figure_and_reads_back(top):
 def test_markdown_has_the_tables_and_escapes_names(top):
     found = collect([top])
     text = markdown(found, grouped(found.runs))
-    assert "| method | Own test | Shift |" in text
+    assert "| method | Clean | Shift |" in text
     assert "Measured beside printed: Table V" in text
     runs = [Run("x", result("a|b<script>\n# c", "vanilla", 0))]
     line = next(line for line in markdown(collect([top / "sizes"]), grouped(runs)).splitlines() if "a\\|b" in line)

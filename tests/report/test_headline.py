@@ -102,7 +102,7 @@ def test_a_headline_has_everything_and_the_verdict_is_about_it() -> None:
     assert uegr.gains[1].startswith("+6.")
     judged = verdict(groups)
     assert judged is not None
-    assert judged.columns == ["Own test", "Robust"]
+    assert judged.columns == ["Clean", "Robust"]
 
 
 def test_the_page_and_the_markdown_have_it_with_the_doubts() -> None:

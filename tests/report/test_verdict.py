@@ -35,15 +35,15 @@ def runs(uegr=(0.87, 0.60), fgm=(0.86, 0.45), seeds=(0, 1, 2), rows=2000, datase
 
 def test_methods_are_ranked_with_gain_interval_cost_and_words():
     found = verdict(groups_of(*runs()))
-    assert found.columns == ["Own test", "pwws"]
+    assert found.columns == ["Clean", "pwws"]
     assert [row.method for row in found.rows] == ["uegr", "fgm"]
     own, hard = found.rows[0].gains
     assert (own.words, hard.words) == ("no difference shown", "better")
     assert hard.figure.value == pytest.approx(20)
     assert hard.figure.low > 0 > own.figure.low
     assert found.rows[0].cost == pytest.approx(3.2)
-    assert found.rows[0].words == "Own test: no difference shown; pwws: better"
-    assert found.sentence.startswith("uegr against vanilla: Own test +1.0 (")
+    assert found.rows[0].words == "Clean: no difference shown; pwws: better"
+    assert found.sentence.startswith("uegr against vanilla: Clean +1.0 (")
     hard_words = "no difference shown; pwws +20.0 (+16.9 to +23.1) points: better"
     rest = "from 3 seeds and 2,000 test rows. It costs 3.2 times the passes of vanilla."
     assert found.sentence.endswith(f"{hard_words}, {rest}")
@@ -52,7 +52,7 @@ def test_methods_are_ranked_with_gain_interval_cost_and_words():
 def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
     found = verdict(groups_of(*runs(uegr=(0.865, 0.42), rows=200)))
     assert {row.words for row in found.rows} == {"no difference shown"}
-    shown = "No method is shown to be better than vanilla in Own test or pwws"
+    shown = "No method is shown to be better than vanilla in Clean or pwws"
     assert found.sentence == f"{shown}, from 3 seeds and 200 test rows."
 
 
@@ -74,7 +74,7 @@ def test_validation_rows_are_not_called_test_rows():
 
 def test_a_method_that_is_worse_is_called_so():
     found = verdict(groups_of(*runs(uegr=(0.70, 0.40), fgm=(0.86, 0.40))))
-    assert found.rows[-1].words == "Own test: worse; pwws: no difference shown"
+    assert found.rows[-1].words == "Clean: worse; pwws: no difference shown"
     assert found.sentence.endswith("Shown to be worse at something: uegr.")
 
 
@@ -120,7 +120,7 @@ def test_a_column_that_vanilla_lacks_is_no_column_of_the_verdict():
     bare = with_evaluation(vanilla, perturbation={}, adversarial={})
     groups = groups_of(bare, with_evaluation(uegr, adversarial={}).with_task("imdb", attacks={}))
     found = verdict(groups)
-    assert (found.columns, [row.method for row in found.rows]) == (["Own test"], ["uegr"])
+    assert (found.columns, [row.method for row in found.rows]) == (["Clean"], ["uegr"])
     assert "| uegr | +1.0" in markdown(Collection(), groups)
 
 
@@ -153,7 +153,7 @@ def test_a_mean_over_data_sets_is_told_where_none_of_them_shows_anything():
     sets = [one for name in ("imdb", "yelp", "sst2") for one in runs(**small, dataset=name)]
     found = verdict(groups_of(*sets))
     assert found.rows[0].gains[1].words == "no difference shown on any of them alone"
-    start = "No method is shown to be better than vanilla in Own test or pwws on any one data set, from 3 seeds"
+    start = "No method is shown to be better than vanilla in Clean or pwws on any one data set, from 3 seeds"
     assert found.sentence.startswith(start)
     note = "(95% interval, not adjusted for several methods)"
     assert found.sentence.endswith(f"The mean over data sets is above 0 in pwws for uegr {note}.")
@@ -165,10 +165,10 @@ def test_figures_show_the_rows_that_they_rest_on():
     assert [found.counted(title) for title in found.columns] == ["200 rows", "200 rows"]
     collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(runs(rows=200))])
     page, text = render(collection), markdown(collection, groups)
-    assert 'Own test, points<span class="spread">200 rows</span>' in page
-    assert '<button type="button">Own test</button><span class="spread">200 rows</span>' in page
-    assert "| method | Own test, points (200 rows) | pwws, points (200 rows) | cost | from | in words |" in text
-    assert "Rows: Own test 200; Shift 1,600;" in text
+    assert 'Clean, points<span class="spread">200 rows</span>' in page
+    assert '<button type="button">Clean</button><span class="spread">200 rows</span>' in page
+    assert "| method | Clean, points (200 rows) | pwws, points (200 rows) | cost | from | in words |" in text
+    assert "Rows: Clean 200; Shift 1,600;" in text
 
 
 def test_the_seeds_of_all_settings_are_told_where_nothing_is_shown():
@@ -220,15 +220,15 @@ def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):
     collection = Collection(runs=[Run(name, one) for name, one in made.items()])
     page = render(collection)
     assert page.index('id="verdict"') < page.index('id="leaderboard"')
-    assert page.index("uegr against vanilla: Own test") < page.index("<table")
+    assert page.index("uegr against vanilla: Clean") < page.index("<table")
     text = markdown(collection, groups_of(*made.values()))
     assert text.index("## Verdict") < text.index("## imdb")
     assert "| uegr | +1.0 (" in text
-    assert "| 3.2 × | 3 seeds | Own test: no difference shown; pwws: better |" in text
+    assert "| 3.2 × | 3 seeds | Clean: no difference shown; pwws: better |" in text
     assert "| 3.2 × | 3.2 + 3.2 | 783 | 392 (8 threads) |" in text
     show_verdict(made)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split()[:2] == ["method", "Own"]
+    assert lines[0].split()[:2] == ["method", "Clean,"]
     assert lines[1].startswith("uegr")
 
 

@@ -19,7 +19,7 @@ class Column:
 
 
 COLUMNS = (
-    Column("own", "Own test", "the task's metric on the run's own held-out rows"),
+    Column("own", "Clean", "the task's metric on the run's own held-out rows"),
     Column("robust", "Robust", "mean of the accuracies under a calibrated word attack and under relative PGD"),
     Column("shift", "Shift", "mean accuracy over sets of other domains"),
     Column("adversarial", "Adversarial sets", "mean accuracy over adversarial sets"),

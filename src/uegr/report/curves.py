@@ -116,7 +116,7 @@ def tradeoff(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | N
         layout = {"xaxis": axis(f"{own.label}, %"), "yaxis": axis(f"{name}, %"), "shapes": lines}
         return Panel("", traces, layout, 380, both)
 
-    caption = "Up is more robust, right is better on the own test rows. Dotted lines cross at vanilla: above and to "
+    caption = "Up is more robust, right is a better clean score. Dotted lines cross at vanilla: above and to "
     caption += "the right of the crossing, nothing was traded. Settings of one method that differ in one option are "
     caption += "joined; where there are many, they have no whiskers. {whiskers}"
     return section("tradeoff", "Generalisation against robustness", caption, groups, draw)

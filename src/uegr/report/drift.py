@@ -143,7 +143,7 @@ def cost_panel(
         look = {"mode": "markers+text", "marker": marker, **named}
         gains = [100 * cell.difference.value * (cell.quantity.better or 1) for *_, cell in own if cell.difference]
         traces.append(trace(own[0][0], looks[method], prices, gains, texts, **look))
-    name = titles([key])[0].title if key != "own" else "own test"
+    name = titles([key])[0].title
     line = {"dash": "dot", "width": 1, "color": "#868e96"}
     zero = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below", "line": line}
     most = max(price.passes or 0 for _, price, _ in some)

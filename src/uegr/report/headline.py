@@ -16,7 +16,7 @@ from uegr.report.groups import Group, by_block, heading
 from uegr.report.tables import View, column_view, gain
 
 KEYS = ("own", "robust", "shift", "ece", "ece_calibrated", "anomaly", "improvement")
-NAMES = {"own": "Clean", "ece": "ECE before"}
+NAMES = {"ece": "ECE before"}
 GAINS = ("own", "robust")  # also shown as a difference to the baseline
 
 

@@ -28,7 +28,7 @@ from uegr.report.verdict import Gain, Ranked, gain_of, main_settings, ranked
 
 KEYS = ("own", "robust")
 TRAINING = ("epochs", "learning_rate", "batch_size", "max_length", "precision")  # always told
-CLEAN, ROBUST = "Own test", "Robust"
+CLEAN, ROBUST = "Clean", "Robust"
 FACTOR = 2.0  # of rows, within which cells are as near as the nearest
 FAR = 4.0  # of rows, from which on a reader is told
 

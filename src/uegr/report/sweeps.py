@@ -18,7 +18,7 @@ MOST_PAIRS = 3
 
 
 def measured_keys(groups: Sequence[Group]) -> list[str]:
-    """What is drawn of a sweep: the own test, and robustness."""
+    """What is drawn of a sweep: the clean score, and robustness."""
     hard = robustness(groups)
     return [key for key in ("own", hard) if key and any(key in group.columns for group in groups)]
 
@@ -78,7 +78,7 @@ def size_trace(groups: Sequence[Group], style: plots.Style, key: str) -> dict[st
 
 
 def name_of(key: str) -> str:
-    return titles([key])[0].title if key != "own" else "own test"
+    return titles([key])[0].title
 
 
 def unit(groups: Sequence[Group], key: str) -> str:

@@ -1,6 +1,6 @@
 """Which method, at what cost: the methods ranked, in words, before anything else.
 
-Each method is compared with the baseline on the own test and on one column that stands for robustness. Over several
+Each method is compared with the baseline in its clean score and in one column that stands for robustness. Over several
 data sets and models the gains are averaged. The rank is by the sum of both gains, after the number of data sets and
 models that a method was compared on in both: means over other data are not comparable. The words tell what is shown.
 """
@@ -37,7 +37,7 @@ class Gain:
     def text(self) -> str:
         """Points with the 95% interval.
 
-        >>> Gain("Own test", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000).text
+        >>> Gain("Clean", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000).text
         '+1.2 (−0.5 to +3.0)'
         """
         found = self.figure
