@@ -6,6 +6,7 @@ not tested: its rows can show that two models differ, but not that a method is b
 """
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,7 @@ class Cell:
     p: float | None = None
     adjusted: float | None = None
     mark: Mark = ""
+    otherwise: str = ""  # how it was measured, where the baseline was measured in another way
 
     @cached_property
     def figure(self) -> Figure:
@@ -56,19 +58,31 @@ class Cell:
 
 
 def over_seeds(runs: Iterable[tuple[int, Mapping[Key, Entry]]]) -> dict[Key, Cell]:
-    """Each figure's values by seed; those that are not numbers are left out."""
-    found: dict[Key, Cell] = {}
+    """Each figure's values by seed; those that are not numbers are left out.
+
+    Where some seeds were measured in another way than most, theirs are left out.
+    """
+    found: dict[Key, list[tuple[int, Entry]]] = {}
     for seed, entries in runs:
         for key, entry in entries.items():
             if finite(entry.figure.value) is not None:
-                before = found.get(key) or Cell(entry.quantity, {})
-                right = {**before.right, seed: entry.right} if entry.right else before.right
-                found[key] = Cell(before.quantity, {**before.figures, seed: entry.figure}, right)
-    return found
+                found.setdefault(key, []).append((seed, entry))
+    return {key: over_same(some) for key, some in found.items()}
+
+
+def over_same(entries: Sequence[tuple[int, Entry]]) -> Cell:
+    """One figure's values by seed, of the way in which most seeds were measured."""
+    most = Counter(entry.quantity.of for _, entry in entries).most_common(1)[0][0]
+    same = [(seed, entry) for seed, entry in entries if entry.quantity.of == most]
+    right = {seed: entry.right for seed, entry in same if entry.right}
+    return Cell(same[0][1].quantity, {seed: entry.figure for seed, entry in same}, right)
 
 
 def compared(cell: Cell, base: Cell, against: str = "") -> Cell:
-    """The cell with its difference to the baseline, over the seeds that both have."""
+    """The cell with its difference to the baseline, over the seeds that both have; none if it is of something else."""
+    if cell.quantity.of != base.quantity.of:
+        own, other = (sorted(set(one.quantity.of) - set(two.quantity.of)) for one, two in ((cell, base), (base, cell)))
+        return replace(cell, otherwise=f"{', '.join(own) or 'less'} instead of {', '.join(other) or 'less'}")
     seeds = sorted(set(cell.figures) & set(base.figures))
     if not seeds:
         return cell

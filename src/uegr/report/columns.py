@@ -1,8 +1,9 @@
 """The leaderboard's columns: a run's figures in a handful of numbers that runs on other data have too."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from uegr.ledger.doubts import REPLAYED
 from uegr.report.figures import Entries, Entry, Quantity
 from uegr.report.reading import TaskRun
 from uegr.result import Attack
@@ -33,6 +34,7 @@ COLUMNS = (
 )
 RELATIVE = "perturbation/relative pgd "  # how the keys of accuracies under relative PGD start
 PREFERRED = ("pwws", "textfooler", "genetic", "deepwordbug")  # the attack on words that the robust score takes
+USUAL = {"surface": "default", "budget": None, "calibrated": True}  # settings of an attack that go without saying
 LAST = Column("improvement", "Gap closed", "share of the gap to perfect that is closed, mean over perspectives (RoAST)")
 
 
@@ -59,8 +61,8 @@ def columns_of(run: TaskRun, metric: str | None = None) -> Entries:
 def robust(run: TaskRun) -> list[Entry]:
     """What the robust score is the mean of: a calibrated word attack on own rows and relative PGD; both or none."""
     pgd = average("pgd_relative", "", starting(run.figures, RELATIVE, "accuracy"), mean_of_same_rows)
-    attacks = {key: one for key, one in largest(run.task.attacks).items() if one.temperature and one.data == run.name}
-    found = {attacks[key].attack: run.figures.get(f"attack/{key}/accuracy_after") for key in attacks}
+    own = {key: one for key, one in largest(run.task.attacks).items() if one.temperature and one.data == run.name}
+    found = {called(one): attacked(run, key, one) for key, one in own.items()}
     words = next((found[name] for name in (*PREFERRED, *sorted(found)) if found.get(name)), None)
     return [words, pgd] if words and pgd else []
 
@@ -80,33 +82,50 @@ def starting(figures: Entries, start: str, metric: str | None = None) -> list[En
 
 
 def average(key: str, label: str, entries: Sequence[Entry], mean: Callable[[Sequence[Figure]], Figure]) -> Entry | None:
-    """The mean of some figures of one metric under a new name; None of nothing."""
+    """The mean of some figures of one metric under a new name, with what it is made of; None of nothing."""
     if not entries:
         return None
     figure = entries[0].figure if len(entries) == 1 else mean([entry.figure for entry in entries])
     known = all(len(entry.right) == 1 for entry in entries)
     right = tuple(digits for entry in entries for digits in entry.right) if known else ()
-    return Entry(Quantity(key, label, entries[0].quantity.metric), figure, right)
+    made_of = sorted(part for entry in entries for part in entry.quantity.of or (entry.quantity.place,) if part)
+    return Entry(Quantity(key, label, entries[0].quantity.metric, tuple(made_of)), figure, right)
 
 
 def attacks(run: TaskRun) -> list[Entry | None]:
-    """The accuracy under each word attack; over several sets, their mean."""
+    """The accuracy under each word attack with the same settings; over several sets, their mean."""
     found: dict[str, list[Entry]] = {}
     for key, attack in largest(run.task.attacks).items():
-        if entry := run.figures.get(f"attack/{key}/accuracy_after"):
-            found.setdefault(attack.attack, []).append(entry)
+        if entry := attacked(run, key, attack):
+            found.setdefault(called(attack), []).append(entry)
     return [
         average(f"attack {name}", f"accuracy under {name}", some, mean_of_separate_sets) for name, some in found.items()
     ]
 
 
+def attacked(run: TaskRun, key: str, attack: Attack) -> Entry | None:
+    """The accuracy under an attack, whatever the number of examples."""
+    entry = run.figures.get(f"attack/{key}/accuracy_after")
+    part = f"{called(attack)} on {attack.data}, {attack.settings.get('side', '')} text"
+    return entry and replace(entry, quantity=replace(entry.quantity, of=(part,)))
+
+
+def called(attack: Attack) -> str:
+    """The attack with the settings that are not the usual ones: with them it is another attack."""
+    given = {name: value for name, value in attack.settings.items() if name not in ("side", "replayed_from")}
+    if attack.attack.endswith(REPLAYED):
+        given.pop("calibrated", None)  # it searches nothing
+    told = [f"{name} {value}" for name, value in given.items() if name not in USUAL or value != USUAL[name]]
+    return ", ".join([attack.attack, *told]).replace("calibrated False", "not calibrated")
+
+
 def largest(attacks: dict[str, Attack]) -> dict[str, Attack]:
-    """Of the same attack on the same data, the one with the most examples."""
+    """Of the same attack with the same settings on the same data, the one with the most examples."""
     found: dict[tuple[str, str], str] = {}
     for key, attack in attacks.items():
-        before = found.setdefault((attack.attack, attack.data), key)
+        before = found.setdefault((called(attack), attack.data), key)
         if attack.examples > attacks[before].examples:
-            found[attack.attack, attack.data] = key
+            found[called(attack), attack.data] = key
     return {key: attacks[key] for key in found.values()}
 
 

@@ -84,7 +84,7 @@ def matches(own: Group, others: Sequence[Group]) -> list[Match]:
 
 def fresh(cell: Cell, other: Group, key: str) -> Cell:
     """A cell compared with another method's."""
-    plain = replace(cell, difference=None, against="", p=None, adjusted=None, mark="")
+    plain = replace(cell, difference=None, against="", p=None, adjusted=None, mark="", otherwise="")
     return compared(plain, other.columns[key], other.label)
 
 

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from uegr.report.caveats import otherwise
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
 from uegr.report.groups import BASELINE, Group, by_block, heading
@@ -14,11 +15,12 @@ from uegr.report.page import default_title
 from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
-from uegr.report.tables import View, column_view, rows_text, tested, view
+from uegr.report.tables import OTHERWISE, View, column_view, rows_text, tested, view
 from uegr.report.verdict import Verdict, verdict
 from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
+UNLIKE = f"{OTHERWISE}: measured in another way than {BASELINE}, and not compared."
 COSTS = ("passes", "forward + backward per step", "processor, s", "time, s")
 MARKS = f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment."
 
@@ -48,6 +50,7 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
         parts += [f"## {plain(heading(block))}", board(some), plain(rows_line(some))]
     if groups:
         marks = MARKS if tested(groups) else "One seed is not tested."
+        marks += f" {UNLIKE}" if otherwise(groups) else ""
         parts.append(f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {marks}")
     for compared in comparisons(collection.grids, groups):
         parts += [f"## Measured beside printed: {plain(compared.grid.title)}", plain(compared.verdict)]

@@ -57,11 +57,25 @@ SPOKEN = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a figure is of: `key` is its path, `label` what a person reads."""
+    """What a figure is of: `key` is its path, `label` what a person reads, `of` what a column summarises.
+
+    A column is the mean of what was measured: these sets, these radii, an attack with these settings. Only columns of
+    the same are compared.
+    """
 
     key: str
     label: str
     metric: str
+    of: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The set, radius or attack that a figure is on.
+
+        >>> Quantity("perturbation/fgm within 0.1/accuracy", "", "accuracy").place
+        'fgm within 0.1'
+        """
+        return "/".join(self.key.split("/")[1:-1])
 
     @property
     def share(self) -> bool:

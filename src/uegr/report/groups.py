@@ -9,6 +9,7 @@ from uegr.ledger.doubts import ONE_SEED, REPLAYED, doubts
 from uegr.report.cells import Cell, Mark, compared, marked, over_seeds
 from uegr.report.columns import columns_of
 from uegr.report.figures import Entry, Quantity, bare
+from uegr.report.perspectives import made_of
 from uegr.report.reading import Grid, Run, TaskRun, tasks_of
 from uegr.report.settings import leaves, short, shown_names, spoken
 from uegr.result import Evaluation
@@ -204,6 +205,12 @@ def by_block(groups: Sequence[Group]) -> dict[Block, list[Group]]:
     return blocks
 
 
+def any_compared(groups: Sequence[Group], keys: Sequence[str] | None = None) -> bool:
+    """Whether some figure, of these columns, has a difference to that of a baseline."""
+    cells = [cell for group in groups for key, cell in group.columns.items() if keys is None or key in keys]
+    return any(cell.difference is not None for cell in cells)
+
+
 def heading(block: Block) -> str:
     """A data set and a model in a line."""
     return " · ".join(block)
@@ -266,7 +273,9 @@ def base_name(group: Group, base: Group) -> str:
 
 def improvement(evaluation: Evaluation, base: Evaluation, base_name: str) -> Entry | None:
     """The share of the gap to perfect that is closed; None where nothing can be compared."""
-    gained = relative_improvement(evaluation.perspectives, base.perspectives, base_name=base_name)
+    same = [name for name, of in made_of(evaluation).items() if made_of(base).get(name) == of]
+    own, other = ({name: one.perspectives[name] for name in same} for one in (evaluation, base))
+    gained = relative_improvement(own, other, base_name=base_name)
     if gained.value is None:
         return None
     perspectives = ", ".join(gained.perspectives).replace("_", " ")

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
+from uegr.report.caveats import otherwise
 from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, by_block, grouped
@@ -73,6 +74,7 @@ def render(
         board=leaderboard(groups),
         glance=glance(ranking(groups, judged)),
         tested=tested(groups),
+        unlike=bool(otherwise(groups)),
         printed=comparisons(collection.grids, groups),
         sections={section.key: section for section in sections},
         looks=looks,

@@ -10,6 +10,7 @@ from uegr.report.columns import Column, titles
 from uegr.report.cost import Cost, cost_of
 from uegr.report.groups import Group, by_block, heading, robustness
 
+OTHERWISE = "≠"  # measured in another way than the baseline
 MARKS = {"better": "▲", "worse": "▼", "": ""}
 
 
@@ -44,7 +45,8 @@ def view(cell: Cell | None) -> View:
     """A cell as texts; empty where there is none."""
     if cell is None:
         return View()
-    return View(shown(cell.mean, cell), spread(cell), MARKS[cell.mark], cell.mark, explained(cell), cell.mean)
+    mark, kind = (OTHERWISE, "not compared") if cell.otherwise else (MARKS[cell.mark], cell.mark)
+    return View(shown(cell.mean, cell), spread(cell), mark, kind, explained(cell), cell.mean)
 
 
 def column_view(cell: Cell | None) -> View:
@@ -87,6 +89,8 @@ def explained(cell: Cell) -> str:
     if cell.difference is not None:
         unit = " points" if cell.quantity.share else ""
         parts.append(f"{gain(cell)}{unit} to {cell.against}")
+    if cell.otherwise:
+        parts.append(f"not compared: measured with {cell.otherwise}")
     if cell.adjusted is not None:
         parts.append(f"p {probability(cell.p)}, adjusted {probability(cell.adjusted)}")
     return "; ".join(parts)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
+from uegr.report.caveats import caveats, otherwise
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
-from uegr.report.groups import BASELINE, Block, Group, by_block, heading, robustness
+from uegr.report.groups import BASELINE, Block, Group, any_compared, by_block, heading, robustness
 from uegr.report.tables import span
 from uegr.statistics import Figure, mean_of_separate_sets
 
@@ -164,23 +165,9 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
-        return Verdict([], [], NO_VERDICT) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + unlike(compared) + left_alone(groups)
+        return Verdict([], [], NO_VERDICT + otherwise(groups)) if groups else None
+    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
-
-
-def unlike(groups: Sequence[Group]) -> str:
-    """Which methods were trained in another way than their baseline: the difference is not the method's alone."""
-    told = dict.fromkeys(f"{g.method} has {', '.join(g.unlike_baseline)}" for g in groups if g.unlike_baseline)
-    return f" Not only the method differs from {BASELINE}: {'; '.join(told)}." if told else ""
-
-
-def left_alone(groups: Sequence[Group]) -> str:
-    """How many settings have nothing that they could be compared with."""
-    bases = [group.baseline for group in groups if group.baseline is not None]
-    count = sum(not (group.is_baseline or any_compared([group]) or group in bases) for group in groups)
-    settings = f"{count} setting{'s have' if count > 1 else ' has'}"
-    return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
@@ -189,12 +176,6 @@ def main_settings(groups: Sequence[Group]) -> list[Group]:
     methods = dict.fromkeys(group.method for group in compared)
     own = [[group for group in compared if group.method == method] for method in methods]
     return [max(some, key=lambda group: len(group.seeds)) for some in own]
-
-
-def any_compared(groups: Sequence[Group], keys: Sequence[str] | None = None) -> bool:
-    """Whether some figure, of these columns, has a difference to that of a baseline."""
-    cells = [cell for group in groups for key, cell in group.columns.items() if keys is None or key in keys]
-    return any(cell.difference is not None for cell in cells)
 
 
 def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:

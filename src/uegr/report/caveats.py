@@ -1,0 +1,40 @@
+"""What a reader of the verdict must know besides: what was trained or measured in another way, or not compared."""
+
+from collections.abc import Sequence
+
+from uegr.report.columns import titles
+from uegr.report.groups import BASELINE, Group, any_compared
+
+MOST = 3  # differences that are told
+
+
+def caveats(compared: Sequence[Group], groups: Sequence[Group]) -> str:
+    """All of them as sentences, of the settings that the verdict compares and of all others."""
+    return unlike(compared) + otherwise(groups) + left_alone(groups)
+
+
+def unlike(groups: Sequence[Group]) -> str:
+    """Which methods were trained in another way than their baseline: the difference is not the method's alone."""
+    told = dict.fromkeys(f"{g.method} has {', '.join(g.unlike_baseline)}" for g in groups if g.unlike_baseline)
+    return f" Not only the method differs from {BASELINE}: {'; '.join(told)}." if told else ""
+
+
+def left_alone(groups: Sequence[Group]) -> str:
+    """How many settings have nothing that they could be compared with."""
+    bases = [group.baseline for group in groups if group.baseline is not None]
+    count = sum(not (group.is_baseline or any_compared([group]) or group in bases) for group in groups)
+    settings = f"{count} setting{'s have' if count > 1 else ' has'}"
+    return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
+
+
+def otherwise(groups: Sequence[Group]) -> str:
+    """Which columns were measured in another way than the baseline's: other settings of an attack, sets or radii."""
+    found = [
+        f"{titles([key])[0].title} of {group.method} ({cell.otherwise})"
+        for group in groups
+        for key, cell in group.columns.items()
+        if cell.otherwise
+    ]
+    told = list(dict.fromkeys(found))
+    more = f"; and {len(told) - MOST} more" if len(told) > MOST else ""
+    return f" Not compared, for it was measured in another way: {'; '.join(told[:MOST])}{more}." if told else ""

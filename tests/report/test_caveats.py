@@ -1,0 +1,124 @@
+"""What was measured in another way is not compared, and the reader is told.
+
+Vanilla under an attack without a limit and fgm with three queries per text were "+59.6 points: better".
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.report.synthetic_runs import groups_of, result, share, with_evaluation
+from tests.report.test_headline import ROWS, run
+from uegr.report.caveats import otherwise
+from uegr.report.columns import titles
+from uegr.report.export import markdown
+from uegr.report.groups import Group, grouped
+from uegr.report.page import render
+from uegr.report.reading import Collection, Run
+from uegr.report.verdict import verdict
+from uegr.result import Curve, Point, Result
+
+USUAL = {"surface": "default", "side": "second", "budget": None, "calibrated": True}
+
+
+def pair(**changes: Any) -> tuple[Group, Group]:
+    """Vanilla as usual, and fgm, far better, whose attack or evaluation is changed."""
+    attacked = changes.pop("settings", USUAL)
+    runs = [run("vanilla", seed, 0.3, 0.4, settings=USUAL) for seed in range(3)]
+    other = [run("fgm", seed, 0.9, 0.9, settings=attacked) for seed in range(3)]
+    other = [with_evaluation(one, **changes) for one in other] if changes else other
+    vanilla, fgm = sorted(groups_of(*runs, *other), key=lambda group: not group.is_baseline)
+    return vanilla, fgm
+
+
+def ball(size: float) -> dict[str, Curve]:
+    point = Point(epsilon=3 * size, relative=size, accuracy=share(0.9, ROWS))
+    return {"pgd_relative": Curve(points=[point], mean_drop=share(0.1, ROWS))}
+
+
+def test_the_same_measurements_are_compared() -> None:
+    vanilla, fgm = pair()
+    assert fgm.columns["robust"].mark == fgm.columns["attack pwws"].mark == "better"
+    assert otherwise([vanilla, fgm]) == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"budget": 3}, "pwws, budget 3"),
+        ({"variant": "greedy"}, "pwws, variant greedy"),
+        ({"surface": "counterfitted"}, "pwws, surface counterfitted"),
+        ({"calibrated": False}, "pwws, not calibrated"),
+    ],
+)
+def test_an_attack_with_other_settings_is_another_column(settings: dict[str, Any], name: str) -> None:
+    vanilla, fgm = pair(settings=USUAL | settings)
+    assert f"attack {name}" in fgm.columns
+    assert "attack pwws" not in fgm.columns
+    assert name in [column.title for column in titles([*vanilla.columns, *fgm.columns])]
+    assert not any(fgm.columns[key].mark for key in ("robust", f"attack {name}"))
+    assert f"Robust of fgm ({name} on imdb, second text instead of pwws on imdb, second text)" in otherwise([fgm])
+
+
+def test_another_text_of_a_pair_is_not_compared() -> None:
+    _, fgm = pair(settings=USUAL | {"side": "first"})
+    assert not fgm.columns["attack pwws"].mark
+    assert "pwws of fgm (pwws on imdb, first text instead of pwws on imdb, second text)" in otherwise([fgm])
+
+
+def test_another_radius_is_not_compared() -> None:
+    _, fgm = pair(perturbation=ball(0.01))
+    assert fgm.columns["pgd_relative"].otherwise == "relative pgd within 0.01 instead of relative pgd within 0.1"
+    assert not any(fgm.columns[key].difference for key in ("robust", "pgd_relative"))
+    assert fgm.columns["attack pwws"].mark == "better"
+
+
+@pytest.mark.parametrize("kind", ["shift", "adversarial", "anomaly"])
+def test_a_mean_over_other_sets_is_not_compared(kind: str) -> None:
+    scores = {"accuracy": share(0.99), "ece": share(0.01), "auroc": share(0.99)}
+    _, fgm = pair(**{kind: {"easy": scores}})
+    assert fgm.columns[kind].difference is None
+    assert fgm.columns[kind].otherwise.startswith("easy instead of ")
+
+
+def test_the_share_of_the_gap_counts_what_both_were_measured_on() -> None:
+    def gap(**changes: Any) -> float:
+        vanilla, *other = [
+            result("imdb", "vanilla", 0),
+            with_evaluation(result("imdb", "fgm", 0), **changes),
+        ]
+        (fgm,) = [group for group in groups_of(vanilla, *other) if not group.is_baseline]
+        return fgm.columns["improvement"].mean
+
+    measured = result("imdb", "fgm", 0).tasks["imdb"].evaluation
+    assert measured is not None
+    perfect = measured.perspectives | {"shift": 1.0}
+    assert gap(perspectives=perfect) > gap()
+    easy = {"easy": {"accuracy": share(1.0), "ece": share(0.01)}}
+    assert gap(perspectives=perfect, shift=easy) < gap(perspectives=perfect)
+
+
+def test_seeds_that_were_measured_in_another_way_than_most_are_left_out() -> None:
+    odd = run("fgm", 2, 0.9, 0.9, settings=USUAL | {"side": "first"})
+    vanilla = [run("vanilla", seed, 0.3, 0.4, settings=USUAL) for seed in range(3)]
+    groups = groups_of(*vanilla, *(run("fgm", seed, 0.3, 0.4, settings=USUAL) for seed in range(2)), odd)
+    (fgm,) = [group for group in groups if not group.is_baseline]
+    assert sorted(fgm.columns["attack pwws"].figures) == [0, 1]
+
+
+def test_the_verdict_the_page_and_the_markdown_tell() -> None:
+    def told(results: list[Result]) -> tuple[str, str, str]:
+        collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(results)])
+        groups = grouped(collection.runs)
+        found = verdict(groups)
+        assert found is not None
+        return found.sentence, markdown(collection, groups), render(collection)
+
+    vanilla = [run("vanilla", seed, 0.3, 0.4, settings=USUAL) for seed in range(3)]
+    plain = told([*vanilla, *(run("fgm", seed, 0.9, 0.9, settings=USUAL) for seed in range(3))])
+    assert not any("≠" in text or "another way" in text for text in plain)
+    limited = [run("fgm", seed, 0.9, 0.4, settings=USUAL | {"budget": 3}) for seed in range(3)]
+    sentence, text, page = told([*vanilla, *limited])
+    assert "Not compared, for it was measured in another way: Robust of fgm (pwws, budget 3 on imdb" in sentence
+    assert "better" not in sentence.partition("Not compared")[0].replace("is shown to be better than", "")
+    assert all("≠" in one and "measured in another way than vanilla" in one for one in (text, page))
