@@ -85,7 +85,7 @@ def table(path):
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])
 def test_the_ending_decides_the_format_and_all_columns_are_carried(uegr, finished, tmp_path, ending):
     file = write_csv(tmp_path / "new.csv", ROWS, header=("id", "text", "remark"))
-    with pytest.warns(DataWarning, match=r"1 of 3 texts empty: row 3"):
+    with pytest.warns(DataWarning, match=r"1 of 3 texts is empty: row 3"):
         code, out, error = uegr("predict", finished, file, "--output", tmp_path / f"out{ending}")
     assert (code, out) == (0, ""), error
     found = table(tmp_path / f"out{ending}")
@@ -103,7 +103,7 @@ def test_an_ending_without_a_format_is_refused_before_anything_is_read(uegr, tmp
 
 
 def test_texts_that_were_cut_are_named(uegr, finished):
-    with pytest.warns(DataWarning, match=r"1 of 2 texts cut after 32 tokens: row 2"):
+    with pytest.warns(DataWarning, match=r"1 of 2 texts is cut after 32 tokens: row 2"):
         code, out, _ = uegr("predict", finished, "--text", "a film", "--text", "film " * 50)
     assert code == 0
     assert json.loads(out.splitlines()[1])["note"] == "cut after 32 tokens"
@@ -164,7 +164,7 @@ def test_rows_are_counted_as_data_show_counts_them(uegr, finished, tmp_path):
         'id,text\n\n1,"a lovely\nscene"\n\n2,\n3,the plot was awful\n\n', encoding="utf-8"
     )
     (shown,) = json.loads(uegr("data", "show", tmp_path / "new.csv", "--json")[1])
-    with pytest.warns(DataWarning, match="1 of 3 texts empty: row 2"):
+    with pytest.warns(DataWarning, match="1 of 3 texts is empty: row 2"):
         found = [json.loads(line) for line in uegr("predict", finished, tmp_path / "new.csv")[1].splitlines()]
     assert [one["row"] for one in found] == list(range(1, shown["rows"] + 1)) == [1, 2, 3]
     assert [one["text"] for one in found] == [one["text"] for one in shown["examples"]]
@@ -176,19 +176,6 @@ def test_pairs_are_for_a_run_on_pairs(uegr, finished):
         "expected one --pair for each --text, got 1 and 2"
         in uegr("predict", finished, "--text", "x", "--pair", "y", "--pair", "z")[2]
     )
-
-
-def test_a_column_that_the_answers_need_is_refused(uegr, finished, tmp_path):
-    file = write_csv(tmp_path / "new.csv", [("a film", "good")], header=("text", "predicted"))
-    assert "the file has a column predicted already" in uegr("predict", finished, file)[2]
-
-
-@pytest.mark.parametrize(("ending", "taken"), [(".csv", "probability_bad"), (".jsonl", "probabilities")])
-def test_a_column_of_a_label_s_probability_is_not_replaced(uegr, finished, tmp_path, ending, taken):
-    file = write_csv(tmp_path / "new.csv", [("a film", "mine")], header=("text", taken))
-    code, _, error = uegr("predict", finished, file, "--output", tmp_path / f"out{ending}")
-    assert (code, f"the file has a column {taken} already" in error) == (2, True), error
-    assert not (tmp_path / f"out{ending}").exists()
 
 
 def test_lists_and_objects_of_json_stay_json_in_a_csv(uegr, finished, tmp_path):

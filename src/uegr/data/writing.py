@@ -5,14 +5,15 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from uegr.errors import InputError
-from uegr.files import replacing, write_text
+from uegr.files import flush, replacing
 from uegr.terminal import json_text
 
 Table = dict[str, list[Any]]  # columns of the same length
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+LINES = (".jsonl", ".ndjson")  # a value may be an object; in the other formats it is written as JSON
+ENDINGS = (".csv", ".tsv", *LINES, ".parquet")
 
 
 def check_format(path: Path) -> None:
@@ -21,17 +22,39 @@ def check_format(path: Path) -> None:
         raise InputError(f"expected an output that ends with {', '.join(ENDINGS)}, got {path}; choose another --output")
 
 
+def check_table(path: Path, table: Table) -> None:
+    """Raise, with the name of the column, for what the format of `path` cannot hold; nothing is written."""
+    import pyarrow as pa
+
+    for name, column in table.items():
+        try:
+            write_as(path.suffix.lower(), {name: column}, Path(os.devnull))
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+            why = (
+                f"expected values of one type that {path.suffix} can hold in the column {name!r}, got others ({error})"
+            )
+            raise InputError(f"{why}; choose an --output that ends with .jsonl") from None
+
+
 def write_table(path: Path, table: Table) -> None:
     """The whole file or nothing."""
     check_format(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    ending = path.suffix.lower()
-    if ending in (".jsonl", ".ndjson"):
-        write_text(path, "".join(f"{line}\n" for line in lines(table)))
-    elif ending == ".parquet":
-        write_parquet(path, flat(table))
-    else:
-        write_delimited(path, flat(table), "\t" if ending == ".tsv" else ",")
+    with replacing(path) as partial:
+        write_as(path.suffix.lower(), table, partial)
+        flush(partial)
+
+
+def write_as(ending: str, table: Table, place: Path) -> None:
+    """The table in the format of an ending."""
+    if ending == ".parquet":
+        write_parquet(place, table)
+        return
+    with place.open("w", encoding="utf-8", newline="") as file:
+        if ending in LINES:
+            file.writelines(f"{line}\n" for line in lines(table))
+        else:
+            write_delimited(file, table, "\t" if ending == ".tsv" else ",")
 
 
 def lines(table: Table) -> Iterator[str]:
@@ -45,30 +68,11 @@ def lines(table: Table) -> Iterator[str]:
         yield json_text(json.loads(json.dumps(entry, default=str)))  # parquet has dates
 
 
-def flat(table: Table) -> Table:
-    """A column of mappings becomes a column for each key.
-
-    >>> flat({"row": [1], "probabilities": [{"bad": 0.2, "good": 0.8}]})
-    {'row': [1], 'probability_bad': [0.2], 'probability_good': [0.8]}
-    """
-    result: Table = {}
-    for name, column in table.items():
-        if name == "probabilities":
-            keys = column[0] if column else {}
-            result |= {f"probability_{key}": [value[key] for value in column] for key in keys}
-        else:
-            result[name] = column
-    return result
-
-
-def write_delimited(path: Path, table: Table, delimiter: str) -> None:
+def write_delimited(file: TextIO, table: Table, delimiter: str) -> None:
     """Quoted where it must be, so that it reads back."""
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(map(written, row) for row in zip(*table.values(), strict=True))
-        file.flush()
-        os.fsync(file.fileno())
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(map(written, row) for row in zip(*table.values(), strict=True))
 
 
 def written(value: Any) -> Any:
@@ -80,13 +84,8 @@ def written(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
-def write_parquet(path: Path, table: Table) -> None:
+def write_parquet(place: Path, table: Table) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        columns = pa.table(table)
-    except pa.ArrowException as error:
-        raise InputError(f"{path}: a column has values of several types ({error}); write .jsonl") from None
-    with replacing(path) as partial:
-        pq.write_table(columns, partial)
+    pq.write_table(pa.table(table), place)

@@ -1,15 +1,16 @@
 """Labels for new texts: rows of a file keep all their columns, and the file's ending decides the format."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from uegr import data as data_room
-from uegr.data.columns import as_before, carried
-from uegr.data.resolve import NotFound
-from uegr.data.writing import check_format, flat, lines, write_table
+from uegr.data.columns import as_before, carried, files_of
+from uegr.data.resolve import NotFound, data_root
+from uegr.data.writing import LINES, check_format, check_table, lines, write_table
 from uegr.errors import InputError, warn
 from uegr.files import refuse_special
 from uegr.models.texts import Text, length_limit, sides, texts_of
@@ -18,8 +19,7 @@ from uegr.runs.attack import own_task
 from uegr.runs.finished import FinishedTask, open_run
 from uegr.terminal import echo
 
-MOST_ROWS = 10  # that a warning names
-ROW, PREDICTED, PROBABILITIES, NOTE = "row", "predicted", "probabilities", "note"
+MOST_NAMED = 10  # rows or columns in a warning
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,31 @@ def predict_lines(
     if output is not None:
         refuse_special(output)
         check_format(output)
+        refuse_input(output, source)
     run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     chosen = run.task(task or own_task(run.tasks, source))
     given = Given(texts, {}) if texts is not None else from_source(chosen, str(source), split, **reading)
     check_sides(chosen, given.texts)
-    table = answers(chosen, given, calibrate)
+    nested = output is None or output.suffix.lower() in LINES
+    names = free_names(added_columns(chosen, nested), given.columns)
+    warn_of_names(source, names)
+    if output is not None:
+        check_table(output, given.columns)
+    table = answers(chosen, given, names, calibrate)
     if output is not None:
         write_table(output, table)
     else:
         for line in lines(table):
             echo(line)
+
+
+def refuse_input(output: Path, source: str | None) -> None:
+    """Refuse to replace a file that is read, whatever it is called."""
+    if source is None or not output.exists():
+        return
+    places = [source, str((data_root() or Path()) / source)]
+    if any(output.samefile(file) for place in places for file in files_of(place).values()):
+        raise InputError(f"expected an output beside the input, got {output}, which is read; choose another --output")
 
 
 def from_source(task: FinishedTask, source: str, split: str | None, **reading: Any) -> Given:
@@ -103,21 +118,49 @@ def check_sides(task: FinishedTask, texts: Sequence[Text]) -> None:
         raise InputError("the run was trained on pairs of texts, got single ones; use --pair-column, or --pair")
 
 
-def answers(task: FinishedTask, given: Given, calibrate: bool = False) -> dict[str, list[Any]]:
+def added_columns(task: FinishedTask, nested: bool) -> list[str]:
+    """The columns of the answers; `nested`: one column has the probabilities of all labels."""
+    shares = ["probabilities"] if nested else [f"probability_{label}" for label in task.labels or ()]
+    return ["row", "predicted", *(shares if task.labels is not None else ()), "note"]
+
+
+def free_names(wanted: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """Each name as it is, or where the file has it, the first of name_2, name_3, ... that is free.
+
+    >>> free_names(["row", "note"], ["text", "note", "note_2"])
+    {'row': 'row', 'note': 'note_3'}
+    """
+    theirs = set(taken)
+    used = theirs.union(wanted)
+    return {
+        name: next(one for one in (f"{name}_{number}" for number in count(2)) if one not in used)
+        if name in theirs
+        else name
+        for name in wanted
+    }
+
+
+def warn_of_names(source: str | None, names: dict[str, str]) -> None:
+    """One line with the columns that the file has already, and what those of the answers are called."""
+    if changed := [(name, other) for name, other in names.items() if name != other]:
+        theirs, ours = (", ".join(map(repr, side[:MOST_NAMED])) for side in zip(*changed, strict=True))
+        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+        s = "s" if len(changed) > 1 else ""
+        warn(f"{source} has the column{s} {theirs}{more} already; the answers have {ours}{more} instead")
+
+
+def answers(task: FinishedTask, given: Given, names: dict[str, str], calibrate: bool = False) -> dict[str, list[Any]]:
     """Columns: those of the file, then the row's number from 1, the answer, its probabilities, and what is odd."""
     found = task.predict(given.texts, calibrate=calibrate)
+    shares = [{label: round(share, 6) for label, share in one.probabilities.items()} for one in found]
     added: dict[str, list[Any]] = {
-        ROW: list(range(1, len(found) + 1)),
-        PREDICTED: [one.label if one.value is None else round(one.value, 6) for one in found],
+        "row": list(range(1, len(found) + 1)),
+        "predicted": [one.label if one.value is None else round(one.value, 6) for one in found],
+        "probabilities": shares,
+        "note": remarks(task, given.texts),
     }
-    if task.labels is not None:
-        added[PROBABILITIES] = [{name: round(share, 6) for name, share in one.probabilities.items()} for one in found]
-    added[NOTE] = remarks(task, given.texts)
-    if ROW in given.columns:
-        del added[ROW]
-    if clash := (set(added) | set(flat(added))) & set(given.columns):
-        raise InputError(f"the file has a column {min(clash)} already, which the answers are written to; rename it")
-    return given.columns | added
+    added |= {f"probability_{label}": [share[label] for share in shares] for label in task.labels or ()}
+    return given.columns | {other: added[name] for name, other in names.items()}
 
 
 def remarks(task: FinishedTask, texts: Sequence[Text]) -> list[str]:
@@ -137,5 +180,6 @@ def warn_of(what: str, marks: list[bool]) -> None:
     """One line with the rows that are marked, counted from 1."""
     rows = [str(row) for row, marked in enumerate(marks, 1) if marked]
     if rows:
-        more = f" and {len(rows) - MOST_ROWS:,} more" if len(rows) > MOST_ROWS else ""
-        warn(f"{len(rows):,} of {len(marks):,} texts {what}: row {', '.join(rows[:MOST_ROWS])}{more}")
+        more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
+        are, s = ("is", "") if len(rows) == 1 else ("are", "s")
+        warn(f"{len(rows):,} of {len(marks):,} texts {are} {what}: row{s} {', '.join(rows[:MOST_NAMED])}{more}")
