@@ -32,6 +32,22 @@ def test_a_run_and_its_copy_do_not_differ(uegr: Command, finished: Path, same: P
     assert re.search(r"\d s of processor time, \d+ s of wall time", out)
 
 
+def test_settings_that_differ_besides_the_method_are_told(uegr: Command, finished: Path, same: Path) -> None:
+    assert "differs" not in uegr("compare", finished, same)[1]
+    other = same.parent / "longer"
+    shutil.copytree(same, other)
+    file = other / "result.json"
+    content = json.loads(file.read_text())
+    content["config"]["training"]["epochs"] = 7.0
+    content["config"]["method"]["epsilon"] = 0.7
+    file.write_text(json.dumps(content))
+    code, out, error = uegr("compare", finished, other)
+    assert code == 0, error
+    (line,) = [line for line in out.splitlines() if line.startswith("not only the method differs: ")]
+    assert line.endswith(" and 7")
+    assert "epsilon" not in line
+
+
 def test_no_name_is_cut_at_80_columns(uegr: Command, finished: Path, same: Path) -> None:
     long = same.parent / "a-name-of-a-run-that-is-longer-than-its-column"
     shutil.copytree(same, long)

@@ -74,7 +74,20 @@ def as_plain(found: "Compared", pairs: "list[Pair]", first: Path, second: Path) 
         for pair in pairs
     ]
     about = {"first": str(first), "second": str(second), "data": found.data, "rows": found.rows}
-    return about | {"measures": measures, "left_out": found.left_out}
+    return about | {"measures": measures, "left_out": found.left_out, "unlike": unlike(found)}
+
+
+def unlike(found: "Compared") -> list[str]:
+    """The settings besides the method's in which the runs differ, first and second."""
+    from uegr.report.settings import leaves, short, spoken
+
+    configs = [task.run.result.config for task in (found.first, found.second)]
+    one, other = (
+        {"model": config.model.name, "seed": config.seed} | dict(leaves(config.model_dump())) for config in configs
+    )
+    paths = [path for path in {**one, **other} if not path.startswith(("method.", "dataset.name"))]
+    both = [(path, one.get(path), other.get(path)) for path in paths]
+    return [f"{short(path)} {spoken(a)} and {spoken(b)}" for path, a, b in both if a != b]
 
 
 def table_of(title: str, pairs: "list[Pair]", names: tuple[str, str]) -> "Table":
@@ -107,6 +120,8 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
         echo("* measured for each run by itself, not row by row: the interval is too wide rather than too narrow")
     for name, why in found.left_out.items():
         echo(f"left out: {name}: {why}")
+    if differ := unlike(found):
+        echo(f"not only the method differs: {'; '.join(differ)}")
     for name, task in ((first, found.first), (second, found.second)):
         echo(f"{name}: {price(task.run.result.training)}")
     echo(sentence(pairs, first, second))
