@@ -165,7 +165,8 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
-        return Verdict([], [], NO_VERDICT + otherwise(groups)) if groups else None
+        told = otherwise(groups)
+        return Verdict([], [], f"No verdict.{told}" if told else NO_VERDICT) if groups else None
     told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
 
