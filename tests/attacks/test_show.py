@@ -43,3 +43,8 @@ def test_a_pair_is_shown_as_two():
     change = (Change(0, "two", "three"),)
     outcome = Outcome(0, "failure", "", ("one", "two"), 1, 1, 0.9, ("one", "three"), 1, 0.8, 1, change)
     assert "one || three" in marked(outcome).plain
+
+
+def test_examples_are_counted_from_1():
+    """An outcome has the place of its example, from 0; the attacked rows are a sample, so it is no row of the data."""
+    assert marked(Outcome(0, "failure", "", "a film", 1, 1, 0.9)).plain.startswith("example 1: label 1, 0.900")

@@ -111,3 +111,10 @@ def test_a_surface_that_the_attack_does_not_use_is_an_error(uegr, run):
     code, _, error = uegr("attack", run, "--attack", "deepwordbug", "--surface", "wordnet", "--quiet")
     assert (code, "leave out --surface" in error) == (2, True)
     assert not list(run.glob("attacks/*"))
+
+
+def test_fewer_rows_than_asked_for_are_told(uegr, run):
+    base = ["attack", run, "--attack", "deepwordbug", "--quiet", "--json"]
+    code, _, error = uegr(*base, "--examples", "100")
+    assert (code, error.strip()) == (0, "all 24 held-out rows were attacked, fewer than --examples 100")
+    assert uegr(*base, "--examples", "4")[2].strip() == ""

@@ -40,20 +40,19 @@ def inside(summary: Summary) -> float | None:
 
 
 def marked(outcome: Outcome, labels: Sequence[str] = ()) -> Text:
-    """Before and after, the changed words marked, with the right label and its probability.
+    """Before and after, the changed words marked, with the right label and its probability; examples count from 1.
 
     >>> from uegr.attacks.outcome import Change
     >>> change = Change(1, "good", "fine")
     >>> outcome = Outcome(3, "success", "", "a good film", 1, 1, 0.9, "a fine film", 0, 0.2, 3, (change,))
     >>> print(marked(outcome, ["bad", "good"]).plain)
-    3: label good, 0.900 -> 0.200, now bad
+    example 4: label good, 0.900 -> 0.200, now bad
       a good film
       a fine film
     """
     after = outcome.found_probability if outcome.found_probability is not None else outcome.probability
-    text = Text(
-        f"{outcome.index}: label {name(outcome.label, labels)}, {outcome.probability:.3f} -> {after:.3f}", style="bold"
-    )
+    number, label = outcome.index + 1, name(outcome.label, labels)  # of the attacked examples, not of the data's rows
+    text = Text(f"example {number}: label {label}, {outcome.probability:.3f} -> {after:.3f}", style="bold")
     text.append(f", now {name(outcome.found_predicted, labels)}" if outcome.found_predicted is not None else "")
     text.append("\n  ").append_text(coloured(outcome.text, [change.old for change in outcome.changes], "green"))
     if outcome.found is not None:

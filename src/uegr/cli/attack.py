@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from uegr.cli.options import FILES, LABELS, Device, Json, Quiet, Run, Task, Trus
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 from uegr.terminal import echo
+
+if TYPE_CHECKING:
+    from uegr.attacks import Results
 
 REPLAYING = ("run", "replay", "attack", "task", "trust_remote_code", "quiet", "as_json")  # what --replay uses
 
@@ -65,11 +68,6 @@ def attack(
     as_json: Json = False,
 ) -> None:
     """Attack a finished run with word substitutions."""
-    from dataclasses import asdict
-
-    from uegr.attacks.show import shown
-    from uegr.console import Console
-
     if replay is not None:
         refuse_searching(context)
         options: dict[str, Any] = {"attack": attack, "task": task, "device": device}
@@ -98,6 +96,19 @@ def attack(
         **files,
         **labels,
     )
+    print_results(results, as_json)
+    if results.summary.examples < examples:
+        found = results.summary.examples
+        echo(f"all {found:,} held-out rows were attacked, fewer than --examples {examples}", error=True)
+
+
+def print_results(results: "Results", as_json: bool) -> None:
+    """The figures and some examples, or JSON."""
+    from dataclasses import asdict
+
+    from uegr.attacks.show import shown
+    from uegr.console import Console
+
     if as_json:
         print_json(asdict(results.summary))
     else:
