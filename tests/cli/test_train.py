@@ -5,9 +5,12 @@ import re
 import shutil
 
 import pytest
+import typer
 
 from tests.cli.conftest import ODD
 from tests.tiny_run import data_folder, sentences, write_csv
+from uegr.cli import app
+from uegr.evaluation.metrics import METRICS
 from uegr.runs.prepare import EPOCHS
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, RunConfig
 
@@ -208,6 +211,19 @@ def test_the_defaults_in_the_help_are_those_of_the_configuration(uegr):
     }.items():
         assert re.search(rf"{flag} [^>]*> (?:(?! --\w).)*default: {default}\.", shown), flag
     assert [float(rate) for rate in re.findall(r"\de-\d", shown)] == [PRETRAINED_RATE, LORA_RATE, SCRATCH_RATE]
+
+
+def test_the_metrics_have_one_list(uegr):
+    """The help named mcc, and the error matthews; mcc is still taken."""
+    listed = re.search(r"comes first: (.*?) \(or mcc\)(.*?); default", " ".join(str(option("metric").help).split()))
+    error = uegr("train", "--metric", "x", "--dataset", "snippets")[2]
+    names = re.findall(r"\w+", "".join(listed.groups()).replace(" or ", " "))
+    assert names == re.findall(r"'(\w+)'", error)[:-1]
+    assert set(names) == set(METRICS)
+
+
+def option(name):
+    return next(one for one in typer.main.get_command(app).commands["train"].params if one.name == name)
 
 
 FLAGS = {

@@ -96,8 +96,8 @@ def training_options(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="What chooses the epoch and comes first: accuracy, macro_f1, balanced_accuracy, mcc, f1, pearson or "
-            "spearman; default: the first of the data set."
+            help="What chooses the epoch and comes first: accuracy, macro_f1, balanced_accuracy, f1, matthews "
+            "(or mcc), pearson or spearman; default: the first of the data set."
         ),
     ] = None,
     balance: Annotated[
