@@ -162,3 +162,16 @@ def test_everything_is_on_the_disk_before_the_result_and_the_result_before_check
     assert ("flush", "metrics.jsonl") in seen[:checkpoint]
     assert seen.index(("flush", "checkpoint-2")) > checkpoint
     assert seen.index(("flush", "new"), done) < seen.index(("remove", "checkpoint-2"), done)
+
+
+def test_a_folder_that_is_not_there_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"in runs/x, but there is no such folder in {tmp_path}; correct the path"):
+        folder.read(Path("runs/x"))
+    with pytest.raises(InputError, match="but there is no such folder; correct the path"):
+        folder.read(tmp_path / "x")
+    (tmp_path / "x.csv").touch()
+    with pytest.raises(InputError, match="but it is a file; name the folder of the run"):
+        folder.read(Path("x.csv"))
+    with pytest.raises(InputError, match=r"in \., got none; run `uegr train` first"):
+        folder.read(Path())

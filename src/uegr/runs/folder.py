@@ -51,8 +51,18 @@ def read(folder: Path) -> Result:
         finish = f"finish it with `uegr train --resume {quote(str(folder))}`"
         raise InputError(f"{folder} is an unfinished run: it has no file {RESULT}; {finish}")
     if not is_done(folder):
-        raise InputError(f"expected a finished run with {RESULT} in {folder}, got none; run `uegr train` first")
+        raise InputError(f"expected a finished run with {RESULT} in {folder}, {found_instead(folder)}")
     return results.read(folder / RESULT)
+
+
+def found_instead(folder: Path) -> str:
+    """What there is in the place of a run, and what to do."""
+    if folder.is_dir():
+        return "got none; run `uegr train` first"
+    if folder.exists():
+        return "but it is a file; name the folder of the run"
+    where = "" if folder.is_absolute() else f" in {Path.cwd()}"
+    return f"but there is no such folder{where}; correct the path, or run `uegr train` first"
 
 
 @contextmanager
