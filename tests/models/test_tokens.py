@@ -107,3 +107,9 @@ def test_added_tokens_change_the_key(words):
     before = tokenizer_key(words)
     words.add_tokens(["new"])
     assert tokenizer_key(words) != before
+
+
+def test_a_slice_is_no_dataset():
+    """`split[:8]` of a Dataset is a dict of lists: it ended in an AttributeError."""
+    with pytest.raises(InputError, match=r"^expected a Dataset, got dict; take rows with split.select\(range\(8\)\)$"):
+        tokenized(rows()[:1], None)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uegr.cache import data_folder, kept, key_of, remembered
-from uegr.errors import warn
+from uegr.errors import InputError, warn
 from uegr.models.texts import encode, length_limit
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None)
     Nothing is padded: the collator pads each batch to its longest row. `max_length` None is the model's own limit.
     Warns with the number of rows that are cut.
     """
+    from datasets import Dataset
+
+    if not isinstance(dataset, Dataset):
+        got = type(dataset).__name__
+        raise InputError(f"expected a Dataset, got {got}; take rows with split.select(range(8))")
     limit = length_limit(tokenizer, max_length)
     key = key_of("tokens", VERSION, dataset._fingerprint, tokenizer_key(tokenizer), limit)
     path = data_folder() / "tokens" / f"{key}.arrow"
