@@ -51,6 +51,8 @@ def test_check(uegr, mine):
         (range(30), "look like an identifier", 1),
         (["good"] * 30, "expected at least two labels", 1),
         (["good"] * 28 + ["bad"] * 2, "28 of 30 training rows are 'good'", 0),
+        ([*range(50)] * 2, "50 different labels in 100 training rows, 2.0 rows per label", 0),
+        (["good", "bad", "N/A"] * 10, "the label 'N/A' of 10 training rows is taken as a class", 0),
         (["good", "bad"] * 15, "", 0),
     ],
 )

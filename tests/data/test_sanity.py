@@ -24,7 +24,7 @@ def test_an_identifier_is_not_a_label(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("labels", [["a", "b"], [*range(10)] * 3, ["good", "bad"] * 9])
+@pytest.mark.parametrize("labels", [["a", "b"], [*range(10)] * 3, ["good", "bad"] * 9, [*range(25)] * 4, ["nano", "b"]])
 def test_usual_labels_pass(tmp_path, labels):
     check_labels(load(written(tmp_path / "x.csv", labels)))
 
@@ -63,3 +63,17 @@ def test_one_label_is_not_called_an_imbalance_too(tmp_path):
     """The remedy was --balance, which cannot help."""
     (tmp_path / "own.csv").write_text("text,label\n" + "".join(f"text {row},yes\n" for row in range(40)), "utf-8")
     assert [one.kind for one in check(load(str(tmp_path / "own.csv"))).findings] == ["unlearnable"]
+
+
+@pytest.mark.parametrize("count", [26, 50])
+def test_labels_with_hardly_a_row_are_told(tmp_path, count):
+    """97 labels in 100 rows were an error, and 50 passed without a word."""
+    with pytest.warns(DataWarning, match=rf"x: {count} different labels in 100 training rows, .*--label-column"):
+        check_labels(load(written(tmp_path / "x.csv", [row % count for row in range(100)])))
+
+
+@pytest.mark.parametrize("word", ["N/A", "nan", "null", "None"])
+def test_a_word_for_no_label_is_told(tmp_path, word):
+    line = rf"x: the label '{word}' of 2 training rows is taken as a class; .* leave the field empty .*--drop-missing"
+    with pytest.warns(DataWarning, match=line):
+        check_labels(load(written(tmp_path / "x.csv", ["good", "bad", word] * 2)))

@@ -14,7 +14,7 @@ from uegr.data.arrow import PIECE
 from uegr.data.duplicates import NAMED, repeats, shared
 from uegr.data.load import Data
 from uegr.data.noise import doubts
-from uegr.data.sanity import unbalanced, unlearnable
+from uegr.data.sanity import doubtful, unbalanced, unlearnable
 from uegr.data.split import text_hash
 from uegr.data.vocabulary import IDEOGRAPH
 
@@ -82,7 +82,8 @@ def sanity_of(data: Data) -> list[Finding]:
     """What `uegr train` would refuse or warn of."""
     if line := unlearnable(data):
         return [Finding(UNLEARNABLE, "train", 0, line)]
-    return [Finding("imbalance", "train", 0, line)] if (line := unbalanced(data)) else []
+    found = [Finding("labels", "train", 0, line) for line in doubtful(data)]
+    return found + ([Finding("imbalance", "train", 0, line)] if (line := unbalanced(data)) else [])
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal
 
 from uegr.data.source import Row, Source, number
@@ -75,20 +76,19 @@ def canonical(value: Any) -> str:
 
 
 def form(value: Any) -> str:
-    """What a raw label looks like; a text file has only strings, so their look decides.
+    """What a raw label looks like; a text file has only strings, so their look decides. The word nan is no number.
 
-    >>> [form(value) for value in ("3", 3, "0.5", 0.5, True, "good")]
-    ['whole numbers', 'whole numbers', 'fractions', 'fractions', 'true/false', 'names']
+    >>> [form(value) for value in ("3", 3, "0.5", 0.5, True, "good", "nan")]
+    ['whole numbers', 'whole numbers', 'fractions', 'fractions', 'true/false', 'names', 'names']
     """
     if isinstance(value, bool):
         return "true/false"
     if INTEGER.fullmatch(str(value)):
         return "whole numbers"
     try:
-        float(value)
+        return "fractions" if isfinite(float(value)) or not isinstance(value, str) else "names"
     except (TypeError, ValueError, OverflowError):
         return "names"
-    return "fractions"
 
 
 @dataclass

@@ -8,17 +8,21 @@ if TYPE_CHECKING:
     from uegr.data.load import Data
 
 MANY = 10  # labels; fewer may be one per row in a small file
+FEW = 4  # rows per label on average, below which most labels are hardly learnt
+NO_LABEL = {"n/a", "na", "nan", "null", "none", "#n/a", "<na>"}  # what other programs write for a missing value
 DOMINANT = 0.8  # of the training rows, from which on one label is more than all others should leave it
 SHOWN = 3  # rare labels in a warning
 RARE = 0.1  # of an even share of the rows, below which a label is hardly learnt
 
 
 def check_labels(data: "Data") -> None:
-    """Raise for labels that cannot be learnt; warn of labels that differ by case or space."""
+    """Raise for labels that cannot be learnt; warn of labels that may be a mistake."""
     if line := unlearnable(data):
         raise InputError(f"{data.name}: {line}")
     for same in alike(data.labels or ()) if data.card is None else ():
         warn(f"{data.name}: the labels {' and '.join(map(repr, same))} differ only by case or space; are they one?")
+    for line in doubtful(data):
+        warn(f"{data.name}: {line}")
 
 
 def unlearnable(data: "Data") -> str | None:
@@ -41,6 +45,34 @@ def unlearnable(data: "Data") -> str | None:
     return None
 
 
+def doubtful(data: "Data") -> list[str]:
+    """What can be learnt from an own file's labels but may be a mistake: few rows per label, a word for no label."""
+    found, counts = [], counted(data)
+    rows = sum(counts.values())
+    if len(counts) > max(MANY, rows / FEW):
+        found.append(
+            f"{len(counts):,} different labels in {rows:,} training rows, {rows / len(counts):.1f} rows per label, are "
+            "hardly learnt; join rare labels, or name another column with --label-column"
+        )
+    for name, count in counts.items():
+        if name.strip().casefold() in NO_LABEL:
+            found.append(
+                f"the label {name!r} of {count:,} training rows is taken as a class; where it means that there is no "
+                "label, leave the field empty and use --drop-missing"
+            )
+    return found
+
+
+def counted(data: "Data") -> dict[str, int]:
+    """The training rows of each label of an own file; empty where there are no classes."""
+    if data.card is not None or data.labels is None or "train" not in data.splits:
+        return {}
+    counts = [0] * len(data.labels)
+    for label in data.splits["train"]["label"]:
+        counts[label] += 1
+    return dict(zip(data.labels, counts, strict=True))
+
+
 def warn_of_imbalance(data: "Data") -> None:
     """Warn before training if a label has more than 80% of the rows, or less than a tenth of an even share of them."""
     if line := unbalanced(data):
@@ -49,12 +81,8 @@ def warn_of_imbalance(data: "Data") -> None:
 
 def unbalanced(data: "Data") -> str | None:
     """The imbalance of an own file's training rows, and what to do; None if there is none."""
-    if data.card is not None or data.labels is None or "train" not in data.splits:
-        return None
-    counts = [0] * len(data.labels)
-    for label in data.splits["train"]["label"]:
-        counts[label] += 1
-    return imbalance(dict(zip(data.labels, counts, strict=True)))
+    counts = counted(data)
+    return imbalance(counts) if counts else None
 
 
 def imbalance(counts: dict[str, int]) -> str | None:
