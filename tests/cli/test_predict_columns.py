@@ -1,6 +1,7 @@
 """`uegr predict`: the columns of a file, those of the answers, and the file itself, which is never lost."""
 
 import json
+import os
 
 import pytest
 
@@ -122,3 +123,13 @@ def test_what_the_format_cannot_hold_is_refused_before_anything_is_predicted(ueg
 def test_several_rows_are_named_in_the_plural(uegr, finished):
     with pytest.warns(DataWarning, match="^2 of 3 texts are empty: rows 1, 3$"):
         assert uegr("predict", finished, "--text", "", "--text", "a film", "--text", " ")[0] == 0
+
+
+@pytest.mark.usefixtures("no_answers")
+def test_a_check_that_fails_deletes_nothing(uegr, finished, tmp_path, monkeypatch):
+    """pyarrow deletes the path that it fails to write: as root, /dev/null was gone."""
+    removed = []
+    monkeypatch.setattr(os, "remove", removed.append)
+    (tmp_path / "new.jsonl").write_text(json.dumps({"text": "a film", "meta": {}}), encoding="utf-8")
+    assert uegr("predict", finished, tmp_path / "new.jsonl", "--output", tmp_path / "out.parquet")[0] == 2
+    assert removed == []

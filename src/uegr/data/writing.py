@@ -4,11 +4,12 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from uegr.errors import InputError
-from uegr.files import flush, replacing
+from uegr.files import replacing
 from uegr.terminal import json_text
 
 Table = dict[str, list[Any]]  # columns of the same length
@@ -28,7 +29,7 @@ def check_table(path: Path, table: Table) -> None:
 
     for name, column in table.items():
         try:
-            write_as(path.suffix.lower(), {name: column}, Path(os.devnull))
+            write_as(path.suffix.lower(), {name: column}, BytesIO())
         except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
             why = (
                 f"expected values of one type that {path.suffix} can hold in the column {name!r}, got others ({error})"
@@ -40,21 +41,23 @@ def write_table(path: Path, table: Table) -> None:
     """The whole file or nothing."""
     check_format(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as partial:
-        write_as(path.suffix.lower(), table, partial)
-        flush(partial)
+    with replacing(path) as partial, partial.open("wb") as file:
+        write_as(path.suffix.lower(), table, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def write_as(ending: str, table: Table, place: Path) -> None:
-    """The table in the format of an ending."""
+def write_as(ending: str, table: Table, file: BinaryIO) -> None:
+    """The table in the format of an ending, to an open file: pyarrow would delete a path that it fails to write."""
     if ending == ".parquet":
-        write_parquet(place, table)
+        write_parquet(file, table)
         return
-    with place.open("w", encoding="utf-8", newline="") as file:
-        if ending in LINES:
-            file.writelines(f"{line}\n" for line in lines(table))
-        else:
-            write_delimited(file, table, "\t" if ending == ".tsv" else ",")
+    text = TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    if ending in LINES:
+        text.writelines(f"{line}\n" for line in lines(table))
+    else:
+        write_delimited(text, table, "\t" if ending == ".tsv" else ",")
+    text.detach()  # the caller closes the file
 
 
 def lines(table: Table) -> Iterator[str]:
@@ -84,8 +87,8 @@ def written(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else value
 
 
-def write_parquet(place: Path, table: Table) -> None:
+def write_parquet(file: BinaryIO, table: Table) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    pq.write_table(pa.table(table), place)
+    pq.write_table(pa.table(table), file)
