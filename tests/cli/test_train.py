@@ -53,11 +53,20 @@ def test_no_pickle_is_left_in_a_run(finished):
 
 MISTAKES = {
     "unknown method": (["--method", "uger"], "unknown method uger; did you mean uegr?"),
-    "negative epsilon": (["--set", "method.epsilon=-1"], "freelb: expected epsilon >= 0, got -1.0"),
-    "alpha out of range": (["--set", "method.alpha=1.3"], "uegr: expected 0 <= alpha <= 1, got 1.3"),
-    "unknown option": (["--set", "method.epsilom=1"], "uegr has no option epsilom; did you mean epsilon?"),
+    "negative epsilon": (["--method", "uegr", "--set", "method.epsilon=-1"], "uegr: expected epsilon >= 0, got -1.0"),
+    "alpha out of range": (
+        ["--method", "uegr", "--set", "method.alpha=1.3"],
+        "uegr: expected 0 <= alpha <= 1, got 1.3",
+    ),
+    "unknown option": (
+        ["--method", "uegr", "--set", "method.epsilom=1"],
+        "uegr has no option epsilom; did you mean epsilon?",
+    ),
     "option of the wrong type": (["--set", "method.epsilon=large"], "method.epsilon: input should be a valid number"),
-    "option outside its choice": (["--set", "method.norm=word"], "method.norm: input should be 'example', 'token'"),
+    "option outside its choice": (
+        ["--method", "uegr", "--set", "method.norm=word"],
+        "method.norm: input should be 'example', 'token'",
+    ),
     "unknown key": (["--set", "training.epoch=3"], "unknown key training.epoch; did you mean epochs?"),
     "setting without value": (["--set", "training.epochs"], "expected --set section.key=value"),
     "negative epochs": (["--epochs", "-1"], "training.epochs: input should be greater than 0"),

@@ -6,8 +6,9 @@ import math
 from rich.console import Console
 
 from tests.report.synthetic_runs import evaluation, result, share
-from uegr.report.terminal import comparison, main_figures, percent, show_figures, show_scores
+from uegr.report.terminal import comparison, main_figures, percent, show_classes, show_figures, show_scores
 from uegr.statistics import Figure
+from uegr.statistics.classes import classes
 
 
 def shown(table):
@@ -47,3 +48,9 @@ def test_every_task_has_its_table_and_its_scores(capsys, tmp_path):
     value = run.tasks["rte"].scores["test"]["accuracy"].value
     assert lines[3].split() == ["rte", "test", "accuracy", f"{value:.4f}", "(1,000", "rows)"]
     assert lines[-1].split()[:3] == ["run", "in", str(tmp_path)]
+
+
+def test_labels_that_differ_by_a_space_look_different(capsys):
+    show_classes(("test", classes([0, 1, 0, 1], [0, 1, 1, 0], ("happy", "happy "))))
+    lines = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:3] == ["happy", "'happy '"]

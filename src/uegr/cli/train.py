@@ -159,7 +159,8 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="A method (`uegr list methods`), or module:function; default: freelb with the settings of the study.",
+            help="A method (`uegr list methods`), or module:function; default: freelb. Without this option, "
+            "it has the settings that the study recommends.",
             autocompletion=completion.methods,
         ),
     ] = None,

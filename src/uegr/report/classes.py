@@ -7,7 +7,7 @@ from statistics import fmean
 
 from uegr.report.groups import Group, heading
 from uegr.result import Evaluation, Task
-from uegr.statistics.classes import Classes, ClassFigures
+from uegr.statistics.classes import Classes, ClassFigures, spelt
 
 SHOWN = 12  # classes in a terminal, and in a confusion matrix
 
@@ -66,15 +66,6 @@ def class_table(group: Group) -> ClassTable | None:
     shown = names if len(names) <= SHOWN else []
     title, matrix = f"{heading(group.block)} · {group.label}", [summed(seeds, name, shown) for name in shown]
     return ClassTable(title, split, majority(first), rows, list(map(spelt, shown)), matrix)
-
-
-def spelt(name: str) -> str:
-    """A class as it is shown; quotes keep spaces at its ends, which a page would drop.
-
-    >>> spelt("happy"), spelt("happy ")
-    ('happy', "'happy '")
-    """
-    return name if name == name.strip() else repr(name)
 
 
 def shares(some: Sequence[ClassFigures]) -> list[str]:

@@ -14,7 +14,7 @@ from uegr.report.reading import Run
 from uegr.report.verdict import Verdict, verdict
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure, finite
-from uegr.statistics.classes import Classes
+from uegr.statistics.classes import Classes, spelt
 from uegr.terminal import echo
 
 TAKEN_FOR = 3  # classes that a class is taken for
@@ -104,7 +104,8 @@ def show_classes(found: tuple[str, Classes] | None) -> None:
         shares = (f"{100 * share:.1f}" for share in (one.precision, one.recall, one.f1))
         others = {other: count for other, count in classes.confusion.get(name, {}).items() if other != name}
         most = sorted(others.items(), key=lambda pair: -pair[1])[:TAKEN_FOR]
-        table.add_row(Text(name), *shares, f"{one.n:,}", Text(", ".join(f"{other} {n:,}" for other, n in most)))
+        taken = ", ".join(f"{spelt(other)} {n:,}" for other, n in most)
+        table.add_row(Text(spelt(name)), *shares, f"{one.n:,}", Text(taken))
     Console().print(table)
     if len(shown) < len(classes.table):
         echo(f"the {len(shown)} classes with the lowest F1 of {len(classes.table)}")

@@ -18,7 +18,7 @@ from uegr import data as data_room
 from uegr import models
 from uegr.result import Evaluation, Result
 from uegr.statistics import Figure
-from uegr.statistics.classes import Classes
+from uegr.statistics.classes import Classes, spelt
 
 FILE = "README.md"
 MOST_LABELS = 30
@@ -161,15 +161,15 @@ def class_rows(result: Result) -> Iterator[Row]:
     for data, found in judged(result):
         for name, one in list(found.table.items())[:MOST_LABELS]:
             shares = (f"{100 * share:.1f}" for share in (one.precision, one.recall, one.f1))
-            yield data, name, *shares, f"{one.n:,}"
-        yield data, f"always {found.majority}", f"accuracy {100 * found.majority_accuracy:.1f}", "-", "-", "-"
+            yield data, spelt(name), *shares, f"{one.n:,}"
+        yield data, f"always {spelt(found.majority)}", f"accuracy {100 * found.majority_accuracy:.1f}", "-", "-", "-"
 
 
 def confusion_rows(result: Result) -> Iterator[Row]:
     """What the rows of each label were taken for."""
     for data, found in judged(result):
         for name, counts in list(found.confusion.items())[:MOST_LABELS]:
-            yield data, name, ", ".join(f"{other} {count:,}" for other, count in counts.items())
+            yield data, spelt(name), ", ".join(f"{spelt(other)} {count:,}" for other, count in counts.items())
 
 
 def measured_rows(result: Result) -> Iterator[Row]:

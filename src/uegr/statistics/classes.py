@@ -11,6 +11,15 @@ from typing import Any
 import numpy as np
 
 
+def spelt(name: str) -> str:
+    """A class as it is shown; quotes keep spaces at its ends, which a page would drop.
+
+    >>> spelt("happy"), spelt("happy ")
+    ('happy', "'happy '")
+    """
+    return name if name == name.strip() else repr(name)
+
+
 @dataclass(frozen=True)
 class ClassFigures:
     """One class: of those predicted so, the share that is right; of its own rows, the share found; and both in one."""
