@@ -32,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 LEDGER, GRIDS = ROOT / "results", ROOT / "benchmarks"
 PAGES = ("study.md", "results.md")
 MARKED = re.compile(r"(<!-- ledger: (\w+) ([\w-]+) ?([^>]*?) ?-->\n)(.*?)(<!-- end of ledger -->)", re.DOTALL)
+WITHOUT = {"rat_su": {"rat": "update"}}  # methods that are others without a part
 NOTHING = "No cell has finished yet."
 ASKED = (("minilm-l3", 1000), ("minilm", 10_000), ("textcnn", 3000))  # models and rows of the table of decisions
 LIMITS = (2.0, None)
@@ -135,16 +136,19 @@ def limits(study: Path, method: str) -> str:
 
 
 def parts(study: Path, method: str) -> str:
-    """A method against itself without one of its parts: the settings called `METHOD, without PART`."""
+    """A method against itself without one of its parts: the settings called `METHOD, without PART`, and WITHOUT."""
     lines = []
     for block, some in by_block(groups_of(study)).items():
-        taken = [group for group in some if group.label.startswith(f"{method}, without ")]
+        known = {group.label: group.label.removeprefix(f"{method}, without ") for group in some}
+        known = {label: part for label, part in known.items() if label != part} | WITHOUT.get(method, {})
+        taken = [group for group in some if group.label in known]
         for own in (group for group in some if group.label == method and taken):
             for match in matches(own, taken):
-                part = match.against.removeprefix(f"{method}, without ")
+                part = known[match.against]
                 differences = (gain(match.clean) or "–", gain(match.robust) or "–")
-                lines.append((heading(block), part, *differences, probability(match.robust.adjusted)))
-    heads = ("data set, model", "part", "adds to clean", "adds to robust", "p (Holm), robust")
+                adjusted = (probability(one.adjusted) for one in (match.clean, match.robust))
+                lines.append((heading(block), part, *differences, *adjusted))
+    heads = ("data set, model", "part", "adds to clean", "adds to robust", "p (Holm), clean", "p (Holm), robust")
     return table(heads, lines) if lines else NOTHING
 
 
