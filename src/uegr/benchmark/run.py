@@ -17,7 +17,8 @@ from uegr.benchmark.mending import mend, mend_grid
 from uegr.benchmark.named import grid_file
 from uegr.benchmark.plan import Cell, cells_of, compared_by_name, printed_by_name
 from uegr.benchmark.reading import read_grid
-from uegr.benchmark.recording import committed
+from uegr.benchmark.recording import committed, record
+from uegr.benchmark.sharing import elsewhere
 from uegr.benchmark.work import Work
 from uegr.errors import InputError
 from uegr.files import write_text
@@ -29,11 +30,12 @@ GRID = "grid.yaml"
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A grid, all of its cells, and a board with those that were chosen."""
+    """A grid, all of its cells, and a board with those that were chosen; `taken` from other studies of the ledger."""
 
     grid: Grid
     cells: list[Cell]
     board: Board
+    taken: dict[str, Result]
 
     @property
     def root(self) -> Path:
@@ -58,7 +60,7 @@ def planned(
     """The cells of a grid, by file or by name; with `only`, those on the board have this in their name, or match it.
 
     What these cells start from is on the board, too. What is in the `ledger`, a folder with a folder for each study,
-    counts as done; what finishes is added to it.
+    counts as done, also where it is in another study; what finishes is added to it.
     """
     file = grid_file(file)
     grid = read_grid(file, scale, allow_code=allow_code)
@@ -70,11 +72,15 @@ def planned(
     study = ledger.resolve() / name if ledger is not None else None
     work = Work((output or Path("runs") / name).resolve(), time.time(), command, study)
     board = with_starts(chosen, cells)
-    return Benchmark(grid, cells, Board(work, board, done_before(study, board) if study else {}))
+    own = done_before(study, board) if study else {}
+    started = {cell.start.name for cell in board if cell.start}  # a ledger has no weights
+    others = [cell for cell in board if cell.name not in {*own, *started}]
+    taken = elsewhere(study, others) if study else {}
+    return Benchmark(grid, cells, Board(work, board, own | taken), taken)
 
 
 def done_before(study: Path, cells: Sequence[Cell]) -> dict[str, Result]:
-    """The cells of which the ledger has everything that is asked for."""
+    """The cells of which the study has everything that is asked for."""
     found = committed(study, cells)
     known = [cell for cell in cells if cell.name in found and has_everything(found[cell.name], cell)]
     done = {cell.name: found[cell.name] for cell in known}
@@ -109,6 +115,9 @@ def run_missing(
     write_grid(plan.root, described(plan.grid, plan.cells))
     if board.work.study is not None:
         write_grid(board.work.study, without_places(described(plan.grid)))
+        for cell in board.cells:
+            if cell.name in plan.taken:
+                record(board.work, cell, plan.taken[cell.name])
     mend(board.work, board.open)
     if all(row["state"] == "done" for row in board.refresh()):
         return

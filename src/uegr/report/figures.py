@@ -198,7 +198,7 @@ def quantity(kind: str, name: str, metric: str) -> Quantity:
     """What a metric on a set is called.
 
     >>> quantity("perturbation", "fgm within 0.1", "accuracy")
-    Quantity(key='perturbation/fgm within 0.1/accuracy', label='accuracy, fgm within 0.1', metric='accuracy')
+    Quantity(key='perturbation/fgm within 0.1/accuracy', label='accuracy, fgm within 0.1', metric='accuracy', of=())
     """
     spoken = SPOKEN.get(metric, metric.replace("_", " "))
     key = "/".join(part for part in (kind, name, metric) if part)
