@@ -17,12 +17,13 @@ TABLES = "#verdict, #headlines, #glance, #leaderboard"
 DRAW = "document.querySelectorAll('#tradeoff .plot, #cost .plot').forEach(place => draw(place))"
 NAMED = """[...document.querySelectorAll('.plot')].map(place => {
   const area = place.querySelector('.nsewdrag')?.getBoundingClientRect();
-  const texts = [...place.querySelectorAll('.textpoint text')].filter(one => one.textContent.trim());
+  const texts = [...place.querySelectorAll('.textpoint text, .annotation-text')].filter(one => one.textContent.trim());
   const boxes = texts.map(one => one.getBoundingClientRect());
   const meet = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b =>
     a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2));
   const out = boxes.filter(one => one.left < area.left - 2 || one.right > area.right + 2 || one.top < area.top - 2);
-  return { names: boxes.length, meet: meet.length, out: out.length };
+  const points = place.querySelectorAll('.scatterlayer .point').length;
+  return { names: boxes.length, points, meet: meet.length, out: out.length };
 })"""
 
 
@@ -79,6 +80,23 @@ def test_no_name_in_a_drawing_covers_another_or_is_cut_off(tab: Browser) -> None
         found = [one for one in tab.run(NAMED) if one["names"]]
         assert max((one["names"] for one in found), default=0) >= least
         assert [one for one in found if one["meet"] or one["out"]] == [], width
+
+
+def test_every_point_of_a_crowd_has_its_name(tmp_path: Path) -> None:
+    """Points of the committed results that lay together had no name, although there was room beside them."""
+    for place, method in enumerate(["vanilla", "fgm", "rat", "rat_su", "freelb", "uegr", "uegr_plus"]):
+        for seed in range(2):
+            made = run(method, seed, 0.40 + 0.001 * place, 0.40 + 0.001 * (place % 3))
+            write_run(tmp_path / "runs" / f"{place}-{seed}", made)
+    page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
+    with browser() as tab:
+        for width in (1440, 390):
+            tab.size(width, 900)
+            tab.open(page)
+            tab.run(DRAW)
+            found = [one for one in tab.run(NAMED) if one["points"] == 7]
+            assert found
+            assert [one for one in found if one["names"] != 7 or one["meet"] or one["out"]] == [], width
 
 
 def test_of_many_methods_the_first_are_drawn_and_the_others_on_request(tab: Browser) -> None:

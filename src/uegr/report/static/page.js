@@ -103,14 +103,18 @@ const ready = () => {
   document.head.append(script);
 };
 
-/* A name stands at the first corner of its point where it covers no other point or name; else the legend names it. */
-const CORNERS = ["top right", "top left", "bottom right", "bottom left"];
+/* A name stands at the first place around its point where it covers nothing, or else only whiskers, or else away from
+   the point at the end of a line; where no such place is left, the legend names it. */
+const BESIDE = ["top right", "top left", "bottom right", "bottom left", "middle right", "middle left", "top center", "bottom center"];
+const AWAY = [30, 50, 70, 90].flatMap((far) => [...Array(12).keys()].map((turn) => [Math.cos(turn * Math.PI / 6) * far, Math.sin(turn * Math.PI / 6) * far]));
+const HIGH = 13; // of a line of text
 const pen = document.createElement("canvas").getContext("2d");
 const decoded = (text) => new DOMParser().parseFromString(text, "text/html").documentElement.textContent;
-const box = (x, y, corner, wide) => {
-  const [gap, high] = [8, 13]; // from the point's middle; of a line
-  const [left, top] = [corner.endsWith("left") ? x - gap - wide : x + gap, corner.startsWith("top") ? y - gap - high : y + gap];
-  return [left, top, left + wide, top + high];
+const around = (x, y, wide) => [x - wide / 2, y - HIGH / 2, x + wide / 2, y + HIGH / 2];
+const beside = (x, y, corner, wide) => {
+  const gap = 8; // from the point's middle
+  const [down, across] = corner.split(" ").map((word) => ({ top: -1, left: -1, bottom: 1, right: 1 })[word] ?? 0);
+  return around(x + across * (gap + wide / 2), y + down * (gap + HIGH / 2), wide);
 };
 const meets = (one, other) => one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
 
@@ -119,23 +123,42 @@ const nameApart = (place) => {
   if (!named.length) return;
   const area = place.querySelector(".nsewdrag").getBoundingClientRect();
   const { xaxis, yaxis } = place.layout;
-  const share = (value, [from, to]) => (value - from) / (to - from);
-  const spot = (trace, at) => [share(trace.x[at], xaxis.range) * area.width, (1 - share(trace.y[at], yaxis.range)) * area.height];
-  const taken = named.flatMap(([trace]) => trace.x.map((_, at) => { const [x, y] = spot(trace, at); return [x - 6, y - 6, x + 6, y + 6]; }));
+  const across = (value) => (value - xaxis.range[0]) / (xaxis.range[1] - xaxis.range[0]) * area.width;
+  const down = (value) => (1 - (value - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0])) * area.height;
+  const spots = ([trace]) => trace.x.map((x, at) => [across(x), down(trace.y[at])]);
+  const whiskers = ([trace]) => trace.x.flatMap((x, at) => {
+    const ends = (bars, value) => bars?.array ? [value - bars.arrayminus[at], value + bars.array[at]] : [value, value];
+    const [[left, right], [low, high]] = [ends(trace.error_x, x), ends(trace.error_y, trace.y[at])];
+    const [middle, level] = [across(x), down(trace.y[at])];
+    return [[across(left), level - 1, across(right), level + 1], [middle - 1, down(high), middle + 1, down(low)]];
+  });
+  const taken = named.flatMap(spots).map(([x, y]) => [x - 6, y - 6, x + 6, y + 6]);
+  const lines = named.flatMap(whiskers);
+  const fits = (own, ...others) => own[0] >= 0 && own[1] >= 0 && own[2] <= area.width && own[3] <= area.height
+    && !others.some((some) => some.some((other) => meets(own, other)));
   pen.font = `11px ${font.family}`;
-  const placed = named.map(([trace]) => trace.text.map((text, at) => {
-    const [x, y] = spot(trace, at);
-    const wide = pen.measureText(decoded(text)).width;
-    const wishes = text ? [trace.textposition[at], ...CORNERS] : [];
-    const corner = wishes.find((one) => {
-      const own = box(x, y, one, wide);
-      return own[0] >= 0 && own[1] >= 0 && own[2] <= area.width && own[3] <= area.height && !taken.some((other) => meets(own, other));
-    });
-    if (corner) taken.push(box(x, y, corner, wide));
-    return [corner ? text : "", corner ?? "top right"];
+  const annotations = [];
+  const placed = named.map((one) => spots(one).map(([x, y], at) => {
+    const [trace, text] = [one[0], one[0].text[at]];
+    if (!text) return ["", "top right"];
+    const wide = pen.measureText(decoded(text)).width + 2;
+    const wishes = [trace.textposition[at], ...BESIDE];
+    const free = (corner, ...others) => fits(beside(x, y, corner, wide), ...others);
+    const corner = wishes.find((some) => free(some, taken, lines)) ?? wishes.find((some) => free(some, taken));
+    if (corner) {
+      taken.push(beside(x, y, corner, wide));
+      return [text, corner];
+    }
+    const shift = AWAY.find(([right, below]) => fits(around(x + right, y + below, wide), taken));
+    if (shift) {
+      taken.push(around(x + shift[0], y + shift[1], wide));
+      annotations.push({ x: trace.x[at], y: trace.y[at], text, ax: shift[0], ay: shift[1], font: trace.textfont, borderpad: 0,
+        arrowcolor: trace.textfont.color, arrowwidth: 1, arrowhead: 0, standoff: 5 });
+    }
+    return ["", "top right"];
   }));
   const changes = { text: placed.map((some) => some.map(([text]) => text)), textposition: placed.map((some) => some.map(([, corner]) => corner)) };
-  Plotly.restyle(place, changes, named.map(([, index]) => index));
+  Plotly.update(place, changes, { annotations }, named.map(([, index]) => index));
 };
 
 const draw = (place, width = place.clientWidth, share = 1) => {
