@@ -131,7 +131,8 @@ def test_a_setting_that_can_be_compared_stands_for_its_method():
     found = verdict(groups_of(other, run("vanilla", 0, 0.86, 0.40), run("uegr", 0, 0.87, 0.60)))
     assert [row.method for row in found.rows] == ["uegr"]
     assert found.rows[0].cost == pytest.approx(3.2)
-    assert found.sentence.endswith("1 setting has no vanilla run on the same rows to compare with.")
+    told = "1 setting has no figure that vanilla has with the same seed too, measured alike."
+    assert found.sentence.endswith(told)
     dear = result("yelp", "uegr", 7)
     dear = dear.model_copy(update={"training": dear.training.model_copy(update={"steps": 10_000})})
     (row,) = verdict(groups_of(*runs(), run("vanilla", 0, 0.86, 0.40, dataset="yelp"), dear)).rows[:1]

@@ -1,5 +1,6 @@
 """What a reader of the verdict must know besides: what was trained or measured in another way, or not compared."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from uegr.report.columns import titles
@@ -20,11 +21,21 @@ def unlike(groups: Sequence[Group]) -> str:
 
 
 def left_alone(groups: Sequence[Group]) -> str:
-    """How many settings have nothing that they could be compared with."""
+    """How many settings have nothing that they could be compared with, and why."""
     bases = [group.baseline for group in groups if group.baseline is not None]
-    count = sum(not (group.is_baseline or any_compared([group]) or group in bases) for group in groups)
-    settings = f"{count} setting{'s have' if count > 1 else ' has'}"
-    return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
+    alone = [group for group in groups if not (group.is_baseline or any_compared([group]) or group in bases)]
+    counts = Counter(why_alone(group) for group in alone)
+    told = (f" {count} setting{'s have' if count > 1 else ' has'} {why}." for why, count in counts.items())
+    return "".join(told)
+
+
+def why_alone(group: Group) -> str:
+    """What it lacks to be compared."""
+    if not group.vanillas:
+        return f"no {BASELINE} run on the same rows to compare with"
+    if group.baseline is None:
+        return f"several {BASELINE} settings on the same rows, none of them trained alike"
+    return f"no figure that {BASELINE} has with the same seed too, measured alike"
 
 
 def otherwise(groups: Sequence[Group]) -> str:

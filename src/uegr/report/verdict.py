@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
-from uegr.report.caveats import caveats, otherwise
+from uegr.report.caveats import caveats, left_alone, otherwise
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
@@ -165,7 +165,7 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
-        told = otherwise(groups)
+        told = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
         return Verdict([], [], f"No verdict.{told}" if told else NO_VERDICT) if groups else None
     told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
