@@ -7,11 +7,12 @@ import pytest
 from tests.report.synthetic_runs import groups_of, result, with_evaluation, write_run
 from uegr.report.build import Report
 from uegr.report.export import markdown
+from uegr.report.gains import Gain
 from uegr.report.page import ranking, render
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import glance
 from uegr.report.terminal import show_verdict
-from uegr.report.verdict import NO_VERDICT, Gain, Ranked, Verdict, verdict
+from uegr.report.verdict import NO_VERDICT, Ranked, Verdict, verdict
 from uegr.statistics import Figure, proportion
 
 
@@ -60,7 +61,15 @@ def test_columns_that_rest_on_fewer_rows_do_not_hide_the_others():
     """16 rows of the own test and 8 under attack were "from 1 seed and 8 test rows"."""
     few = [run(method, seed, 0.86, 0.40, 200) for seed in (0, 1, 2) for method in ("vanilla", "uegr")]
     many = [with_evaluation(one, clean={"accuracy": proportion(860, 1000)}) for one in few]
-    assert verdict(groups_of(*many)).sentence.endswith("from 3 seeds and 200 to 1,000 test rows.")
+    assert verdict(groups_of(*many)).sentence.endswith("from 3 seeds, test rows: 1,000 in Clean and 200 in pwws.")
+
+
+def test_the_rows_are_the_fewest_and_the_most_of_a_column():
+    """ "Clean, points (1,000 to 7,600 rows)" stood above a mean over data sets of which one had 10,000."""
+    sets = [one for name, rows in (("imdb", 200), ("yelp", 2000)) for one in runs(rows=rows, dataset=name)]
+    found = verdict(groups_of(*sets))
+    assert [found.counted(title) for title in found.columns] == ["200 to 2,000 rows"] * 2
+    assert "from 3 seeds and 200 to 2,000 test rows." in found.sentence
 
 
 def test_validation_rows_are_not_called_test_rows():
@@ -72,6 +81,11 @@ def test_validation_rows_are_not_called_test_rows():
     assert verdict(groups_of(*plain, *other)).sentence.endswith("and 200 test or validation rows.")
 
 
+def test_no_difference_has_no_sign():
+    """The verdict printed "−0.0" and "+0.0" where the headlines have "0.0"."""
+    assert Gain("Clean", Figure(-0.01, -0.04, 0.04, 3), 0, 0, 1, 200).text == "0.0 (0.0 to 0.0)"
+
+
 def test_a_method_that_is_worse_is_called_so():
     found = verdict(groups_of(*runs(uegr=(0.70, 0.40), fgm=(0.86, 0.40))))
     assert found.rows[-1].words == "Clean: worse; pwws: no difference shown"
@@ -79,10 +93,16 @@ def test_a_method_that_is_worse_is_called_so():
 
 
 def test_a_single_seed_shows_nothing_about_a_method():
-    found = verdict(groups_of(*runs(seeds=(0,))))
-    assert {row.words for row in found.rows} == {"no difference shown"}
-    assert found.rows[0].gains[1].figure.low > 0  # over rows alone, which says nothing about the method
-    assert found.rows[0].gains[1].one_seed
+    """ "No difference shown" stood beside "+5.9 (+1.3 to +10.5)" of one seed, which nobody had tested."""
+    made = runs(seeds=(0,))
+    found = verdict(groups_of(*made))
+    own, hard = found.rows[0].gains
+    assert own.words == "not tested (one seed)"
+    assert hard.figure.low > 0  # over rows alone, which says nothing about the method
+    assert hard.words == "not tested (one seed), interval over rows only"
+    collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(made)])
+    for told in (render(collection), markdown(collection, groups_of(*made)), found.sentence):
+        assert "no difference shown" not in told
     assert "from 1 seed and" in found.sentence
     assert found.sentence.endswith("It takes several seeds to show that.")
 
