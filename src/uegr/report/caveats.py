@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from uegr.report.columns import titles
-from uegr.report.groups import BASELINE, Group, any_compared
+from uegr.report.groups import BASELINE, Group, any_compared, grids_of
 
 MOST = 3  # differences that are told
 
@@ -36,6 +36,19 @@ def why_alone(group: Group) -> str:
     if group.baseline is None:
         return f"several {BASELINE} settings on the same rows, none of them trained alike"
     return f"no figure that {BASELINE} has with the same seed too, measured alike"
+
+
+def choosers(groups: Sequence[Group]) -> str:
+    """How many settings are not ranked, because their rows chose a method; or that all rows did."""
+    found = [group for group in groups if group.chooses]
+    if not found:
+        return ""
+    if len(found) == len(groups):
+        return " These rows chose a method for other studies: they are no evidence for the choice."
+    studies = dict.fromkeys(grid.title for group in found for grid in grids_of(group) if grid.chooses)
+    count = sum(not group.is_baseline for group in found)
+    settings = f"{count} setting{'s' * (count != 1)} of {', '.join(studies)}"
+    return f" Not ranked: {settings}, whose rows chose a method; see the leaderboard."
 
 
 def otherwise(groups: Sequence[Group]) -> str:

@@ -16,8 +16,8 @@ from uegr.result import Evaluation
 BASELINE = "vanilla"
 PERSPECTIVES = ("own", "shift", "adversarial", "ece", "anomaly")  # the columns of what an improvement is the mean of
 ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
-Block = tuple[str, str]  # data set, model
-CHOOSE_ROWS = tuple(f"dataset.{name}" for name in ("folds", "fold", "holdout", "validation_as_test"))  # to test on
+Block = tuple[str, str]  # data set with its fold, model
+CHOOSE_ROWS = ("dataset.holdout", "dataset.validation_as_test")  # to test on
 
 
 @dataclass(eq=False)
@@ -69,6 +69,11 @@ class Group:
         return [f"{name} {own} instead of {other}" for name, own, other in differ]
 
     @property
+    def chooses(self) -> bool:
+        """Whether its rows chose a method for other studies: they are no evidence for the choice."""
+        return any(grid.chooses for grid in grids_of(self))
+
+    @property
     def label(self) -> str:
         return f"{self.method} ({self.settings})" if self.settings else self.method
 
@@ -105,7 +110,8 @@ def blocks_of(parts: Sequence[TaskRun]) -> dict[Block, list[TaskRun]]:
     models = shown_names({part.config.model.name for part in parts})
     blocks: dict[Block, list[TaskRun]] = defaultdict(list)
     for part in parts:
-        blocks[datasets[part.task.dataset], models[part.config.model.name]].append(part)
+        dataset = datasets[part.task.dataset] + part.fold
+        blocks[dataset, models[part.config.model.name]].append(part)
     return blocks
 
 
@@ -120,10 +126,10 @@ def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
 
     A method that a grid calls `vanilla, passes of uegr` is one of its own: its name says how its training differs.
     """
-    plain = [part for part in parts if method_of(part) == part.config.method.name]
+    plain = [part for part in parts if part.method == part.config.method.name]
     found: dict[str, Group] = {}
-    for method in dict.fromkeys(method_of(part) for part in parts):
-        own = [part for part in parts if method_of(part) == method]
+    for method in dict.fromkeys(part.method for part in parts):
+        own = [part for part in parts if part.method == method]
         peers = plain if own[0] in plain else own
         common = [path for path in varied(peers) if not path.startswith("method.")]
         paths = [*(path for path in varied(own) if path.startswith("method.")), *common]
@@ -131,12 +137,6 @@ def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
             options = tuple((path, part.run.settings.get(path)) for path in paths)
             found.setdefault(f"{method} {options!r}", Group(*block, method, options, [])).runs.append(part)
     return list(found.values())
-
-
-def method_of(part: TaskRun) -> str:
-    """The method's name, or what a grid calls it, if that says more: `vanilla, passes of uegr`."""
-    name, cell = part.config.method.name, part.run.result.cell
-    return cell.method if cell is not None and cell.method.startswith(f"{name}, ") else name
 
 
 def varied(parts: Sequence[TaskRun]) -> list[str]:

@@ -24,7 +24,7 @@ from uegr.report.printed import comparisons
 from uegr.report.provenance import machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
-from uegr.report.verdict import Verdict, main_settings, verdict
+from uegr.report.verdict import Verdict, main_settings, rankable, verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
@@ -89,7 +89,7 @@ def render(
 
 def ranking(groups: Sequence[Group], judged: Verdict | None) -> list[Group]:
     """The settings that the verdict counts, in its order: two tables of mean gains must not tell two stories."""
-    counted = [group for some in by_block(groups).values() for group in main_settings(some)]
+    counted = [group for some in by_block(rankable(groups)).values() for group in main_settings(some)]
     order = [row.method for row in judged.rows] if judged else []
     return sorted(counted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
-from uegr.report.caveats import caveats, left_alone, otherwise
+from uegr.report.caveats import caveats, choosers, left_alone, otherwise
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
@@ -96,8 +96,9 @@ class Verdict:
         return f"{spanned(gains)} rows"
 
 
-def verdict(groups: Sequence[Group]) -> Verdict | None:
+def verdict(found: Sequence[Group]) -> Verdict | None:
     """The methods that have a baseline, ranked; without methods where nothing can be compared, None without runs."""
+    groups = rankable(found)
     compared = [group for some in by_block(groups).values() for group in main_settings(some)]
     keys = [key for key in ("own", robustness(compared, compared=True)) if key and any_compared(compared, [key])]
     methods = dict.fromkeys(group.method for group in compared)
@@ -106,8 +107,13 @@ def verdict(groups: Sequence[Group]) -> Verdict | None:
     if not rows:
         told = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
         return Verdict([], [], f"No verdict.{told}" if told else NO_VERDICT) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups)
+    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + choosers(found)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
+
+
+def rankable(groups: Sequence[Group]) -> Sequence[Group]:
+    """Those whose rows did not choose a method; all where there are no others."""
+    return [group for group in groups if not group.chooses] or groups
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
