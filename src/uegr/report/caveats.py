@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from uegr.ledger import doubts
+from uegr.ledger.doubts import AT_CHANCE
 from uegr.report.columns import titles
-from uegr.report.groups import BASELINE, Group, any_compared, grids_of
+from uegr.report.groups import BASELINE, Group, any_compared, grids_of, heading
+from uegr.report.settings import short
 
 MOST = 3  # differences that are told
 
@@ -62,3 +65,29 @@ def otherwise(groups: Sequence[Group]) -> str:
     told = list(dict.fromkeys(found))
     more = f"; and {len(told) - MOST} more" if len(told) > MOST else ""
     return f" Not compared, for it was measured in another way: {'; '.join(told[:MOST])}{more}." if told else ""
+
+
+def untaught(groups: Sequence[Group]) -> str:
+    """Which settings are not shown to be above chance: a high accuracy hides that where most rows have one label."""
+    found = [f"{group.label} on {heading(group.block)}" for group in groups if at_chance([group])]
+    more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
+    return f" {AT_CHANCE.capitalize()}: {'; '.join(found[:MOST])}{more}." if found else ""
+
+
+def at_chance(groups: Sequence[Group]) -> list[str]:
+    """A line for each setting that is not shown to be above chance, with its figures."""
+    lines = []
+    for group in groups:
+        reasons = [reason for run in group.runs for reason in doubts.untaught(run.task)]
+        seeds = f" ({len(reasons)} of {len(group.runs)} seeds)" if len(group.runs) > 1 else ""
+        lines += [f"{group.label} on {heading(group.block)}: {reasons[0]}{seeds}"] if reasons else []
+    return lines
+
+
+def only_baselines(groups: Sequence[Group]) -> str:
+    """Where there are vanilla runs alone, in what they differ."""
+    paths = dict.fromkeys(path for group in groups for path, _ in group.options)
+    if not paths or not all(group.is_baseline for group in groups):
+        return ""
+    names = ", ".join(map(short, paths))
+    return f" All runs are {BASELINE} and differ in {names}; `uegr compare RUN RUN` compares two of them."

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
-from uegr.report.caveats import otherwise
+from uegr.report.caveats import at_chance, otherwise
 from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, by_block, grouped
@@ -72,6 +72,7 @@ def render(
         verdict=judged,
         headlines=headlines(groups),
         board=leaderboard(groups),
+        at_chance=at_chance(groups),
         glance=glance(ranking(groups, judged)),
         tested=tested(groups),
         unlike=bool(otherwise(groups)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
-from uegr.report.caveats import caveats, choosers, left_alone, otherwise
+from uegr.report.caveats import caveats, choosers, left_alone, only_baselines, otherwise, untaught
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
@@ -105,9 +105,10 @@ def verdict(found: Sequence[Group]) -> Verdict | None:
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
-        told = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
-        return Verdict([], [], f"No verdict.{told}" if told else NO_VERDICT) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + choosers(found)
+        why = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
+        why = why or only_baselines(groups)
+        return Verdict([], [], (f"No verdict.{why}" if why else NO_VERDICT) + untaught(found)) if groups else None
+    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + untaught(found) + choosers(found)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
 
 
