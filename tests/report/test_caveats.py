@@ -17,6 +17,7 @@ from uegr.report.columns import titles
 from uegr.report.export import markdown
 from uegr.report.groups import Group, grouped
 from uegr.report.page import ranking, render
+from uegr.report.provenance import summary
 from uegr.report.reading import Collection, Grid, Run
 from uegr.report.verdict import verdict
 from uegr.result import Config, Curve, Point, Result
@@ -185,6 +186,7 @@ def test_rows_that_chose_a_method_are_not_ranked_and_not_mixed_with_others() -> 
     groups = studies(runs(fgm=(0.99, 0.99)), [one for one in runs() if one.config.method.name != "fgm"])
     assert {group.dataset for group in groups} == {"imdb", "imdb, fold 0 of 50"}
     assert all(group.baseline.block == group.block for group in groups if group.baseline)
+    assert " 1 data set, " in summary(groups)
     found = verdict(groups)
     assert found is not None
     assert [(row.method, row.gains[0].of) for row in found.rows] == [("uegr", 1)]

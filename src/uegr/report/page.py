@@ -21,7 +21,7 @@ from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, by_block, grouped
 from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
-from uegr.report.provenance import machines, recipes, summary
+from uegr.report.provenance import datasets, machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
 from uegr.report.verdict import Verdict, main_settings, rankable, verdict
@@ -136,11 +136,11 @@ def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     """What the page is about: the grid's title, or the methods and the data."""
     if len(collection.grids) == 1 and all(run.grids for run in collection.runs):
         return collection.grids[0].title
-    methods, datasets = distinct(g.method for g in groups), distinct(g.dataset for g in groups)
+    methods, names = distinct(g.method for g in groups), datasets(groups)
     if not groups:
         return "No runs yet"
     what = enumerated(methods) if len(methods) < 4 else f"{len(methods)} methods"
-    return f"{what} on {enumerated(datasets) if len(datasets) < 3 else f'{len(datasets)} data sets'}"
+    return f"{what} on {enumerated(names) if len(names) < 3 else f'{len(names)} data sets'}"
 
 
 def enumerated(names: Sequence[str]) -> str:
