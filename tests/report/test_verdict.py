@@ -76,6 +76,7 @@ def test_validation_rows_are_not_called_test_rows():
     plain = runs(uegr=(0.865, 0.42), rows=200)
     held_out = [with_evaluation(one, split="validation") for one in plain]
     assert verdict(groups_of(*held_out)).sentence.endswith("from 3 seeds and 200 validation rows.")
+    assert "p < 0.05 over seeds and validation rows, after Holm's" in markdown(Collection(), groups_of(*held_out))
     other = [with_evaluation(one, split="validation") for one in runs(uegr=(0.865, 0.42), rows=200, dataset="yelp")]
     assert verdict(groups_of(*plain, *other)).sentence.endswith("and 200 test or validation rows.")
 
