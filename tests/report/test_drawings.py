@@ -248,7 +248,7 @@ def test_figures_on_other_rows_are_not_drawn_together_and_points_are_named_by_th
     runs = [on_fold(result("imdb", m, s), f) for m in ("vanilla", "uegr") for s in (0, 1) for f in (None, 0)]
     groups = groups_of(*runs)
     found = curves.tradeoff(groups, looks(groups))
-    assert [panel.title for panel in found.panels] == ["imdb · minilm, folds 5, fold 0", "imdb · minilm"]
+    assert [panel.title for panel in found.panels] == ["imdb · minilm", "imdb, fold 0 of 5 · minilm"]
     for panel in found.panels:
         assert [trace["text"] for trace in panel.traces] == [["vanilla"], ["uegr"]]
         assert len(panel.layout["shapes"]) == 2

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.report.synthetic_runs import groups_of, result, share, with_evaluation
+from uegr.report.cost import cost_of
 from uegr.report.groups import Group, grouped
 from uegr.report.provenance import summary
 from uegr.report.reading import Grid, Run
 from uegr.report.tables import column_view, explained, leaderboard, view
+from uegr.report.verdict import verdict
 from uegr.result import Cell, Curve, Point, Search
 from uegr.statistics import proportion, relative_improvement
 
@@ -70,6 +72,33 @@ def test_of_two_vanilla_rows_the_baseline_does_not_depend_on_the_order_and_is_sh
         assert rat.baseline.label == "vanilla (dropout default)"
         assert leaderboard(groups).baselines == ["vanilla (dropout default)"]
         assert "to vanilla (dropout default)" in explained(rat.columns["own"])
+
+
+def test_another_training_is_compared_with_the_vanilla_row_of_the_same_options():
+    """Beside "dropout 0" and its own, vanilla with the passes of uegr had no mark, no gain and no cost."""
+    grid = Grid(Path("t4"), "table IV", baseline={"method": "vanilla"})
+    cell = Cell(dataset="imdb", model="minilm", method="vanilla, passes of uegr", seed=0)
+    longer = result("imdb", "vanilla", 0, epochs=9.0).model_copy(update={"cell": cell})
+    longer = longer.model_copy(update={"training": longer.training.model_copy(update={"steps": 3375})})
+    runs = [result("imdb", "vanilla", 0, dropout=dropout) for dropout in (0.0, None)]
+    found = grouped([Run(str(place), run, grids=(grid,)) for place, run in enumerate([*runs, longer])])
+    groups = {group.label: group for group in found}
+    own = groups["vanilla, passes of uegr"]
+    assert own.baseline is groups["vanilla (dropout default)"]
+    assert own.columns["own"].difference is not None
+    assert cost_of(own).passes == pytest.approx(3.0)
+    assert "to compare with" not in verdict(found).sentence
+
+
+def test_which_of_several_vanilla_trainings_is_meant_is_not_guessed():
+    """The page said that there was no vanilla run on the same rows."""
+    slow, fast = (result("imdb", "vanilla", 0, epochs=epochs) for epochs in (3.0, 1.0))
+    found = groups_of(slow, fast, result("imdb", "uegr", 0, epochs=9.0), result("yelp", "fgm", 0))
+    told = verdict(found).sentence
+    assert " 1 setting has several vanilla settings on the same rows, none of them trained alike." in told
+    assert " 1 setting has no vanilla run on the same rows to compare with." in told
+    (uegr,) = [group for group in found if group.method == "uegr"]
+    assert cost_of(uegr).passes == pytest.approx(3.2)  # both took as many steps
 
 
 def test_a_grid_names_the_baseline_and_the_other_vanilla_row_is_compared_with_it():

@@ -157,7 +157,9 @@ def test_what_is_unreliable_is_not_recommended(tmp_path: Path) -> None:
 def test_one_seed_recommends_nothing(tmp_path: Path) -> None:
     found = asked(fill(tmp_path, EASY, seeds=1))
     assert found.chosen is None
-    reasons = "unreliable: one seed: another seed may give another result; no difference shown"
+    reasons = (
+        "unreliable: one seed: another seed may give another result; not tested (one seed), interval over rows only"
+    )
     assert refused(found) == {reasons: ["uegr", "fgm"]}  # all reasons of a method stand in one place
 
 

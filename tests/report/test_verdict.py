@@ -11,8 +11,8 @@ from uegr.report.page import ranking, render
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import glance
 from uegr.report.terminal import show_verdict
-from uegr.report.verdict import NO_VERDICT, Gain, Ranked, Verdict, verdict
-from uegr.statistics import Figure, proportion
+from uegr.report.verdict import NO_VERDICT, Verdict, verdict
+from uegr.statistics import proportion
 
 
 def run(method, seed, own, under_attack, rows=2000, dataset="imdb"):
@@ -60,7 +60,15 @@ def test_columns_that_rest_on_fewer_rows_do_not_hide_the_others():
     """16 rows of the own test and 8 under attack were "from 1 seed and 8 test rows"."""
     few = [run(method, seed, 0.86, 0.40, 200) for seed in (0, 1, 2) for method in ("vanilla", "uegr")]
     many = [with_evaluation(one, clean={"accuracy": proportion(860, 1000)}) for one in few]
-    assert verdict(groups_of(*many)).sentence.endswith("from 3 seeds and 200 to 1,000 test rows.")
+    assert verdict(groups_of(*many)).sentence.endswith("from 3 seeds, test rows: 1,000 in Clean and 200 in pwws.")
+
+
+def test_the_rows_are_the_fewest_and_the_most_of_a_column():
+    """ "Clean, points (1,000 to 7,600 rows)" stood above a mean over data sets of which one had 10,000."""
+    sets = [one for name, rows in (("imdb", 200), ("yelp", 2000)) for one in runs(rows=rows, dataset=name)]
+    found = verdict(groups_of(*sets))
+    assert [found.counted(title) for title in found.columns] == ["200 to 2,000 rows"] * 2
+    assert "from 3 seeds and 200 to 2,000 test rows." in found.sentence
 
 
 def test_validation_rows_are_not_called_test_rows():
@@ -68,6 +76,7 @@ def test_validation_rows_are_not_called_test_rows():
     plain = runs(uegr=(0.865, 0.42), rows=200)
     held_out = [with_evaluation(one, split="validation") for one in plain]
     assert verdict(groups_of(*held_out)).sentence.endswith("from 3 seeds and 200 validation rows.")
+    assert "p < 0.05 over seeds and validation rows, after Holm's" in markdown(Collection(), groups_of(*held_out))
     other = [with_evaluation(one, split="validation") for one in runs(uegr=(0.865, 0.42), rows=200, dataset="yelp")]
     assert verdict(groups_of(*plain, *other)).sentence.endswith("and 200 test or validation rows.")
 
@@ -79,10 +88,16 @@ def test_a_method_that_is_worse_is_called_so():
 
 
 def test_a_single_seed_shows_nothing_about_a_method():
-    found = verdict(groups_of(*runs(seeds=(0,))))
-    assert {row.words for row in found.rows} == {"no difference shown"}
-    assert found.rows[0].gains[1].figure.low > 0  # over rows alone, which says nothing about the method
-    assert found.rows[0].gains[1].one_seed
+    """ "No difference shown" stood beside "+5.9 (+1.3 to +10.5)" of one seed, which nobody had tested."""
+    made = runs(seeds=(0,))
+    found = verdict(groups_of(*made))
+    own, hard = found.rows[0].gains
+    assert own.words == "not tested (one seed)"
+    assert hard.figure.low > 0  # over rows alone, which says nothing about the method
+    assert hard.words == "not tested (one seed), interval over rows only"
+    collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(made)])
+    for told in (render(collection), markdown(collection, groups_of(*made)), found.sentence):
+        assert "no difference shown" not in told
     assert "from 1 seed and" in found.sentence
     assert found.sentence.endswith("It takes several seeds to show that.")
 
@@ -131,7 +146,8 @@ def test_a_setting_that_can_be_compared_stands_for_its_method():
     found = verdict(groups_of(other, run("vanilla", 0, 0.86, 0.40), run("uegr", 0, 0.87, 0.60)))
     assert [row.method for row in found.rows] == ["uegr"]
     assert found.rows[0].cost == pytest.approx(3.2)
-    assert found.sentence.endswith("1 setting has no vanilla run on the same rows to compare with.")
+    told = "1 setting has no figure that vanilla has with the same seed too, measured alike."
+    assert found.sentence.endswith(told)
     dear = result("yelp", "uegr", 7)
     dear = dear.model_copy(update={"training": dear.training.model_copy(update={"steps": 10_000})})
     (row,) = verdict(groups_of(*runs(), run("vanilla", 0, 0.86, 0.40, dataset="yelp"), dear)).rows[:1]
@@ -176,13 +192,6 @@ def test_the_seeds_of_all_settings_are_told_where_nothing_is_shown():
     same = {"uegr": (0.86, 0.40), "fgm": (0.86, 0.40)}
     found = verdict(groups_of(*runs(**same), *runs(**same, dataset="yelp", seeds=(0,))))
     assert found.sentence.endswith("from 1 to 3 seeds and 2,000 test rows.")
-
-
-def test_an_interval_without_zero_beside_nothing_shown_has_a_reason():
-    alone = Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 2, 1000)
-    assert alone.words == "no difference shown on any of them alone"
-    row = Ranked("uegr", "", [alone], "vanilla", 3.5, 3, 3)
-    assert row.words == "PGD: no difference shown on any of them alone"
 
 
 def test_gains_on_several_data_sets_are_averaged_and_counted():

@@ -1,9 +1,13 @@
 """What a reader of the verdict must know besides: what was trained or measured in another way, or not compared."""
 
+from collections import Counter
 from collections.abc import Sequence
 
+from uegr.ledger import doubts
+from uegr.ledger.doubts import AT_CHANCE
 from uegr.report.columns import titles
-from uegr.report.groups import BASELINE, Group, any_compared
+from uegr.report.groups import BASELINE, Group, any_compared, grids_of, heading
+from uegr.report.settings import short
 
 MOST = 3  # differences that are told
 
@@ -20,11 +24,34 @@ def unlike(groups: Sequence[Group]) -> str:
 
 
 def left_alone(groups: Sequence[Group]) -> str:
-    """How many settings have nothing that they could be compared with."""
+    """How many settings have nothing that they could be compared with, and why."""
     bases = [group.baseline for group in groups if group.baseline is not None]
-    count = sum(not (group.is_baseline or any_compared([group]) or group in bases) for group in groups)
-    settings = f"{count} setting{'s have' if count > 1 else ' has'}"
-    return f" {settings} no {BASELINE} run on the same rows to compare with." if count else ""
+    alone = [group for group in groups if not (group.is_baseline or any_compared([group]) or group in bases)]
+    counts = Counter(why_alone(group) for group in alone)
+    told = (f" {count} setting{'s have' if count > 1 else ' has'} {why}." for why, count in counts.items())
+    return "".join(told)
+
+
+def why_alone(group: Group) -> str:
+    """What it lacks to be compared."""
+    if not group.vanillas:
+        return f"no {BASELINE} run on the same rows to compare with"
+    if group.baseline is None:
+        return f"several {BASELINE} settings on the same rows, none of them trained alike"
+    return f"no figure that {BASELINE} has with the same seed too, measured alike"
+
+
+def choosers(groups: Sequence[Group]) -> str:
+    """How many settings are not ranked, because their rows chose a method; or that all rows did."""
+    found = [group for group in groups if group.chooses]
+    if not found:
+        return ""
+    if len(found) == len(groups):
+        return " These rows chose a method for other studies: they are no evidence for the choice."
+    studies = dict.fromkeys(grid.title for group in found for grid in grids_of(group) if grid.chooses)
+    count = sum(not group.is_baseline for group in found)
+    settings = f"{count} setting{'s' * (count != 1)} of {', '.join(studies)}"
+    return f" Not ranked: {settings}, whose rows chose a method; see the leaderboard."
 
 
 def otherwise(groups: Sequence[Group]) -> str:
@@ -38,3 +65,29 @@ def otherwise(groups: Sequence[Group]) -> str:
     told = list(dict.fromkeys(found))
     more = f"; and {len(told) - MOST} more" if len(told) > MOST else ""
     return f" Not compared, for it was measured in another way: {'; '.join(told[:MOST])}{more}." if told else ""
+
+
+def untaught(groups: Sequence[Group]) -> str:
+    """Which settings are not shown to be above chance: a high accuracy hides that where most rows have one label."""
+    found = [f"{group.label} on {heading(group.block)}" for group in groups if at_chance([group])]
+    more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
+    return f" {AT_CHANCE.capitalize()}: {'; '.join(found[:MOST])}{more}." if found else ""
+
+
+def at_chance(groups: Sequence[Group]) -> list[str]:
+    """A line for each setting that is not shown to be above chance, with its figures."""
+    lines = []
+    for group in groups:
+        reasons = [reason for run in group.runs for reason in doubts.untaught(run.task)]
+        seeds = f" ({len(reasons)} of {len(group.runs)} seeds)" if len(group.runs) > 1 else ""
+        lines += [f"{group.label} on {heading(group.block)}: {reasons[0]}{seeds}"] if reasons else []
+    return lines
+
+
+def only_baselines(groups: Sequence[Group]) -> str:
+    """Where there are vanilla runs alone, in what they differ."""
+    paths = dict.fromkeys(path for group in groups for path, _ in group.options)
+    if not paths or not all(group.is_baseline for group in groups):
+        return ""
+    names = ", ".join(map(short, paths))
+    return f" All runs are {BASELINE} and differ in {names}; `uegr compare RUN RUN` compares two of them."

@@ -10,6 +10,7 @@ from uegr.result import Evaluation, Task
 from uegr.statistics.classes import Classes, ClassFigures, spelt
 
 SHOWN = 12  # classes in a terminal, and in a confusion matrix
+IMBALANCED = 1.2  # times an even share of the rows: above, accuracy flatters who always answers the most frequent label
 
 
 def classes_of(task: Task, evaluation: Evaluation | None = None) -> tuple[str, Classes] | None:
@@ -18,6 +19,12 @@ def classes_of(task: Task, evaluation: Evaluation | None = None) -> tuple[str, C
     if evaluation is not None and evaluation.classes is not None and evaluation.split not in found:
         found[evaluation.split] = evaluation.classes
     return next(iter(found.items()), None)
+
+
+def imbalanced(group: Group) -> tuple[str, Classes] | None:
+    """The split and the classes of a setting's first run, where the most frequent label has too many of the rows."""
+    known = classes_of(group.runs[0].task, group.runs[0].evaluation)
+    return known if known and known[1].majority_accuracy * len(known[1].table) > IMBALANCED else None
 
 
 def hardest(found: Classes, most: int = SHOWN) -> list[tuple[str, ClassFigures]]:

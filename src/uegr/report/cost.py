@@ -61,12 +61,16 @@ def cost_of(group: Group) -> Cost:
 
 
 def passes_ratio(group: Group) -> float | None:
-    """All passes of the training, those of the baseline = 1."""
-    base = group.baseline
-    if base is None:
-        return 1.0 if group.is_baseline else None
-    own, other = (fmean(all_passes(run) for run in one.runs) for one in (group, base))
-    return own / other if other else None
+    """All passes of the training, those of vanilla = 1: of the baseline, or of all on these rows where they agree."""
+    if group.is_baseline and group.baseline is None:
+        return 1.0
+    bases = {mean_passes(base) for base in ([group.baseline] if group.baseline else group.vanillas)}
+    return mean_passes(group) / base if len(bases) == 1 and (base := bases.pop()) else None
+
+
+def mean_passes(group: Group) -> float:
+    """The mean over seeds."""
+    return fmean(all_passes(run) for run in group.runs)
 
 
 def all_passes(run: TaskRun) -> float:

@@ -6,7 +6,8 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from uegr.report.caveats import otherwise
+from uegr.report.caveats import at_chance, otherwise
+from uegr.report.classes import imbalanced
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
 from uegr.report.groups import BASELINE, Group, by_block, heading
@@ -16,13 +17,14 @@ from uegr.report.printed import Row, comparisons
 from uegr.report.provenance import summary
 from uegr.report.reading import Collection
 from uegr.report.tables import OTHERWISE, View, column_view, rows_text, tested, view
-from uegr.report.verdict import Verdict, verdict
+from uegr.report.verdict import Verdict, kind_of_rows, verdict
 from uegr.statistics import finite
 
 FIELDS = ("run", "dataset", "model", "method", "settings", "seed", "figure", "label", "value", "low", "high", "n")
 UNLIKE = f"{OTHERWISE}: measured in another way than {BASELINE}, and not compared."
 COSTS = ("passes", "forward + backward per step", "processor, s", "time, s")
-MARKS = f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and test rows, after Holm's adjustment."
+OF_CLASSES = ("balanced_accuracy", "macro_f1")
+MARKS = f"▲ better, ▼ worse than {BASELINE}: p < 0.05 over seeds and {{rows}}, after Holm's adjustment."
 
 
 def tidy_csv(groups: Sequence[Group]) -> str:
@@ -48,8 +50,9 @@ def markdown(collection: Collection, groups: Sequence[Group], title: str | None 
     parts += [part for one in headlines(groups) for part in headline_parts(one)]
     for block, some in by_block(groups).items():
         parts += [f"## {plain(heading(block))}", board(some), plain(rows_line(some))]
+        parts += [*class_parts(some), *chance_parts(some)]
     if groups:
-        marks = MARKS if tested(groups) else "One seed is not tested."
+        marks = MARKS.format(rows=kind_of_rows(groups)) if tested(groups) else "One seed is not tested."
         marks += f" {UNLIKE}" if otherwise(groups) else ""
         parts.append(f"Percent; mean ± standard deviation over n seeds, or the 95% interval of one seed. {marks}")
     for compared in comparisons(collection.grids, groups):
@@ -86,6 +89,25 @@ def board(groups: Sequence[Group]) -> str:
         for group in groups
     ]
     return table(["method", *(column.title for column in columns), "n", *COSTS], rows)
+
+
+def class_parts(groups: Sequence[Group]) -> list[str]:
+    """What accuracy hides where classes are imbalanced: nothing where they are not."""
+    rows = []
+    for group in groups:
+        if (known := imbalanced(group)) is not None:
+            split, found = known
+            cells = (group.cells.get(f"clean/{split}/{metric}") for metric in OF_CLASSES)
+            always = f"{100 * found.majority_accuracy:.1f} ({found.majority})"
+            rows.append([group.label, split, *(told(view(cell)) for cell in cells), always])
+    heads = ("method", "split", *(metric.replace("_", " ") for metric in OF_CLASSES), "accuracy of the majority label")
+    return ["Imbalanced classes:", table(heads, rows)] if rows else []
+
+
+def chance_parts(groups: Sequence[Group]) -> list[str]:
+    """The settings that are not shown to be above chance."""
+    lines = "\n".join(f"- {plain(line)}" for line in at_chance(groups))
+    return [f"Reasons to doubt, derived from the figures:\n\n{lines}"] if lines else []
 
 
 def rows_line(groups: Sequence[Group]) -> str:

@@ -8,18 +8,16 @@ from typing import Any
 from uegr.ledger.doubts import ONE_SEED, REPLAYED, doubts
 from uegr.report.cells import Cell, Mark, compared, marked, over_seeds
 from uegr.report.columns import columns_of
-from uegr.report.figures import Entry, Quantity, bare
-from uegr.report.perspectives import made_of
+from uegr.report.perspectives import improvement
 from uegr.report.reading import Grid, Run, TaskRun, tasks_of
 from uegr.report.settings import leaves, short, shown_names, spoken
 from uegr.result import Evaluation
-from uegr.statistics import relative_improvement
 
 BASELINE = "vanilla"
 PERSPECTIVES = ("own", "shift", "adversarial", "ece", "anomaly")  # the columns of what an improvement is the mean of
 ROBUSTNESS = ("pgd", "fgm", "adversarial")  # before these, the first word attack
-Block = tuple[str, str]  # data set, model
-CHOOSE_ROWS = tuple(f"dataset.{name}" for name in ("folds", "fold", "holdout", "validation_as_test"))  # to test on
+Block = tuple[str, str]  # data set with its fold, model
+CHOOSE_ROWS = ("dataset.holdout", "dataset.validation_as_test")  # to test on
 
 
 @dataclass(eq=False)
@@ -31,7 +29,8 @@ class Group:
     method: str
     options: tuple[tuple[str, Any], ...]  # what varies on this data set and model
     runs: list[TaskRun]
-    baseline: "Group | None" = None  # that it is compared with
+    vanillas: list["Group"] = field(default_factory=list)  # on the same rows, whatever their training
+    baseline: "Group | None" = None  # of these, the one that it is compared with
     base: "Group | None" = None  # that its relative improvement starts from
     cells: dict[str, Cell] = field(default_factory=dict)  # every figure
     columns: dict[str, Cell] = field(default_factory=dict)  # the summaries of the leaderboard
@@ -70,6 +69,11 @@ class Group:
         return [f"{name} {own} instead of {other}" for name, own, other in differ]
 
     @property
+    def chooses(self) -> bool:
+        """Whether its rows chose a method for other studies: they are no evidence for the choice."""
+        return any(grid.chooses for grid in grids_of(self))
+
+    @property
     def label(self) -> str:
         return f"{self.method} ({self.settings})" if self.settings else self.method
 
@@ -93,7 +97,8 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
     """The settings with their figures over seeds, each compared with its baseline."""
     groups = [group for block, parts in blocks_of(tasks_of(runs)).items() for group in settings(block, parts)]
     for group in groups:
-        group.baseline = baseline_of(group, groups)
+        group.vanillas = vanillas_of(group, groups)
+        group.baseline = closest(group, group.vanillas)
         group.base = base_of(group, groups)
     fill(groups)
     return sorted(groups, key=lambda group: (*group.block, group.method != BASELINE, group.method, rank(group)))
@@ -105,7 +110,8 @@ def blocks_of(parts: Sequence[TaskRun]) -> dict[Block, list[TaskRun]]:
     models = shown_names({part.config.model.name for part in parts})
     blocks: dict[Block, list[TaskRun]] = defaultdict(list)
     for part in parts:
-        blocks[datasets[part.task.dataset], models[part.config.model.name]].append(part)
+        dataset = datasets[part.task.dataset] + part.fold
+        blocks[dataset, models[part.config.model.name]].append(part)
     return blocks
 
 
@@ -120,10 +126,10 @@ def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
 
     A method that a grid calls `vanilla, passes of uegr` is one of its own: its name says how its training differs.
     """
-    plain = [part for part in parts if method_of(part) == part.config.method.name]
+    plain = [part for part in parts if part.method == part.config.method.name]
     found: dict[str, Group] = {}
-    for method in dict.fromkeys(method_of(part) for part in parts):
-        own = [part for part in parts if method_of(part) == method]
+    for method in dict.fromkeys(part.method for part in parts):
+        own = [part for part in parts if part.method == method]
         peers = plain if own[0] in plain else own
         common = [path for path in varied(peers) if not path.startswith("method.")]
         paths = [*(path for path in varied(own) if path.startswith("method.")), *common]
@@ -131,12 +137,6 @@ def settings(block: Block, parts: Sequence[TaskRun]) -> list[Group]:
             options = tuple((path, part.run.settings.get(path)) for path in paths)
             found.setdefault(f"{method} {options!r}", Group(*block, method, options, [])).runs.append(part)
     return list(found.values())
-
-
-def method_of(part: TaskRun) -> str:
-    """The method's name, or what a grid calls it, if that says more: `vanilla, passes of uegr`."""
-    name, cell = part.config.method.name, part.run.result.cell
-    return cell.method if cell is not None and cell.method.startswith(f"{name}, ") else name
 
 
 def varied(parts: Sequence[TaskRun]) -> list[str]:
@@ -153,25 +153,39 @@ def shared(group: Group, *sections: str) -> dict[str, Any]:
     return {path: value for path, value in group.runs[0].run.settings.items() if path.partition(".")[0] in sections}
 
 
-def baseline_of(group: Group, groups: Sequence[Group]) -> Group | None:
-    """The vanilla runs with the same rows and the same training; where only the training differs, the only such.
-
-    Where there are several, the one that the grid names, or else the one with the fewest settings of its own.
-    """
+def vanillas_of(group: Group, groups: Sequence[Group]) -> list[Group]:
+    """The vanilla runs with the same rows, or what the grid names in their place; of a baseline itself none."""
     same = [other for other in groups if other.block == group.block]
     same = [other for other in same if shared(other, "dataset", "model") == shared(group, "dataset", "model")]
     for grid in grids_of(group):
         if grid.baseline and (named := [other for other in same if is_meant(other, grid.baseline)]):
-            return None if group in named else closest(group, named)
-    return None if group.method == BASELINE else closest(group, [other for other in same if other.method == BASELINE])
+            return [] if group in named else named
+    return [] if group.method == BASELINE else [other for other in same if other.method == BASELINE]
 
 
 def closest(group: Group, candidates: Sequence[Group]) -> Group | None:
-    """The candidate with the same training; otherwise the only one."""
+    """The candidate with the same training, otherwise with the same options of the method; of several the plainest.
+
+    None where candidates that are alike in that have another training each: which of them is meant would be a guess.
+    """
     exact = [other for other in candidates if shared(other, "training") == shared(group, "training")]
     if exact:
-        return min(exact, key=lambda other: (sum(value is not None for _, value in other.options), other.label))
-    return candidates[0] if len(candidates) == 1 else None
+        return min(exact, key=lambda other: (own_options(other), other.label))
+    alike = [other for other in candidates if same_method(group, other)] or candidates
+    fewest = min(map(own_options, alike), default=0)
+    plainest = [other for other in alike if own_options(other) == fewest]
+    return plainest[0] if len(plainest) == 1 else None
+
+
+def own_options(group: Group) -> int:
+    """How many of the settings that vary are set."""
+    return sum(value is not None for _, value in group.options)
+
+
+def same_method(group: Group, other: Group) -> bool:
+    """Whether what varies of the other's method is the same in the group."""
+    have = group.runs[0].run.settings
+    return all(have.get(path) == value for path, value in other.options if path.startswith("method."))
 
 
 def base_of(group: Group, groups: Sequence[Group]) -> Group | None:
@@ -269,18 +283,6 @@ def judged(cell: Cell, group: Group) -> Cell:
 def base_name(group: Group, base: Group) -> str:
     """What the base is called; its model where that is another one."""
     return base.label if base.model == group.model else f"{base.label} of {base.model}"
-
-
-def improvement(evaluation: Evaluation, base: Evaluation, base_name: str) -> Entry | None:
-    """The share of the gap to perfect that is closed; None where nothing can be compared."""
-    same = [name for name, of in made_of(evaluation).items() if made_of(base).get(name) == of]
-    own, other = ({name: one.perspectives[name] for name in same} for one in (evaluation, base))
-    gained = relative_improvement(own, other, base_name=base_name)
-    if gained.value is None:
-        return None
-    perspectives = ", ".join(gained.perspectives).replace("_", " ")
-    label = f"closed of the gap that {gained.base} leaves, mean over {perspectives}"
-    return Entry(Quantity("improvement", label, "improvement"), bare(gained.value / 100, 0))
 
 
 def compare(groups: Sequence[Group], of: Callable[[Group], dict[str, Cell]]) -> None:

@@ -15,16 +15,16 @@ from markupsafe import Markup, escape
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.report import curves, drift, plots, sweeps
-from uegr.report.caveats import otherwise
+from uegr.report.caveats import at_chance, otherwise
 from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
 from uegr.report.groups import BASELINE, Group, by_block, grouped
 from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
-from uegr.report.provenance import machines, recipes, summary
+from uegr.report.provenance import datasets, machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
-from uegr.report.verdict import Verdict, main_settings, verdict
+from uegr.report.verdict import Verdict, main_settings, rankable, verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
@@ -72,6 +72,7 @@ def render(
         verdict=judged,
         headlines=headlines(groups),
         board=leaderboard(groups),
+        at_chance=at_chance(groups),
         glance=glance(ranking(groups, judged)),
         tested=tested(groups),
         unlike=bool(otherwise(groups)),
@@ -89,7 +90,7 @@ def render(
 
 def ranking(groups: Sequence[Group], judged: Verdict | None) -> list[Group]:
     """The settings that the verdict counts, in its order: two tables of mean gains must not tell two stories."""
-    counted = [group for some in by_block(groups).values() for group in main_settings(some)]
+    counted = [group for some in by_block(rankable(groups)).values() for group in main_settings(some)]
     order = [row.method for row in judged.rows] if judged else []
     return sorted(counted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 
@@ -135,11 +136,11 @@ def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     """What the page is about: the grid's title, or the methods and the data."""
     if len(collection.grids) == 1 and all(run.grids for run in collection.runs):
         return collection.grids[0].title
-    methods, datasets = distinct(g.method for g in groups), distinct(g.dataset for g in groups)
+    methods, names = distinct(g.method for g in groups), datasets(groups)
     if not groups:
         return "No runs yet"
     what = enumerated(methods) if len(methods) < 4 else f"{len(methods)} methods"
-    return f"{what} on {enumerated(datasets) if len(datasets) < 3 else f'{len(datasets)} data sets'}"
+    return f"{what} on {enumerated(names) if len(names) < 3 else f'{len(names)} data sets'}"
 
 
 def enumerated(names: Sequence[str]) -> str:

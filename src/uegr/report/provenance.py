@@ -56,6 +56,11 @@ def configuration(config: Config) -> str:
     return yaml.dump(config.model_dump(exclude={"seed"}), Dumper=Dumper, sort_keys=False, allow_unicode=True)
 
 
+def datasets(groups: Sequence[Group]) -> list[str]:
+    """The data sets; the folds of one are not several."""
+    return list(dict.fromkeys(group.dataset.removesuffix(group.runs[0].fold) for group in groups))
+
+
 def summary(groups: Sequence[Group]) -> str:
     """What is compared, in a line.
 
@@ -67,7 +72,7 @@ def summary(groups: Sequence[Group]) -> str:
     counts = {
         "run": len({id(run.run) for group in groups for run in group.runs}),
         "method": len({group.method for group in groups}),
-        "data set": len({group.dataset for group in groups}),
+        "data set": len(datasets(groups)),
         "model": len({group.model for group in groups}),
     }
     seeds = sorted({len(group.seeds) for group in groups})

@@ -16,7 +16,7 @@ from uegr.errors import InputError
 from uegr.ledger.entries import looks_like_one
 from uegr.ledger.entries import read as read_entry
 from uegr.report.figures import Entries, figures_of
-from uegr.report.settings import leaves
+from uegr.report.settings import leaves, spoken
 from uegr.result import NAME as RESULT
 from uegr.result import Config, Evaluation, Result, Task, read
 from uegr.statistics import check_perspectives
@@ -75,6 +75,18 @@ class TaskRun:
     @property
     def config(self) -> Config:
         return self.run.config
+
+    @property
+    def method(self) -> str:
+        """The method's name, or what a grid calls it, if that says more: `vanilla, passes of uegr`."""
+        name, cell = self.config.method.name, self.run.result.cell
+        return cell.method if cell is not None and cell.method.startswith(f"{name}, ") else name
+
+    @property
+    def fold(self) -> str:
+        """Which part of the training rows it was tested on; empty where the data set's own rows were."""
+        folds, fold = (self.run.settings.get(f"dataset.{name}") for name in ("folds", "fold"))
+        return "" if folds is None else f", fold {spoken(fold)} of {spoken(folds)}"
 
     @property
     def seed(self) -> int:

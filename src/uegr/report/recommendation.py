@@ -22,9 +22,10 @@ from typing import Any
 from uegr.ledger.doubts import AT_CHANCE
 from uegr.report.cells import Cell
 from uegr.report.contest import MARGIN, matches
+from uegr.report.gains import Gain, gain_of
 from uegr.report.groups import BASELINE, Group, by_block, grouped
 from uegr.report.reading import collect
-from uegr.report.verdict import Gain, Ranked, gain_of, main_settings, ranked
+from uegr.report.verdict import Ranked, main_settings, ranked
 
 KEYS = ("own", "robust")
 TRAINING = ("epochs", "learning_rate", "batch_size", "max_length", "precision")  # always told

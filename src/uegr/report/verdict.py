@@ -10,77 +10,15 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
-from uegr.report.caveats import caveats, otherwise
+from uegr.report.caveats import caveats, choosers, left_alone, only_baselines, otherwise, untaught
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
+from uegr.report.gains import NOTHING, UNTESTED, Gain, gain_of, spanned
 from uegr.report.groups import BASELINE, Block, Group, any_compared, by_block, heading, robustness
 from uegr.report.tables import span
-from uegr.statistics import Figure, mean_of_separate_sets
 
-NOTHING = "no difference shown"
 NO_VERDICT = f"No verdict: no other method was trained on the same rows with the same model as {BASELINE}."
-
-
-@dataclass(frozen=True)
-class Gain:
-    """How far a method is from the baseline in one column; more is better, whatever the column's metric."""
-
-    title: str
-    figure: Figure  # points
-    better: int  # data sets and models where it is shown
-    worse: int
-    of: int
-    rows: int  # the fewest that a figure rests on
-    single: int = 0  # data sets and models with one seed, where nothing was tested
-
-    @property
-    def text(self) -> str:
-        """Points with the 95% interval.
-
-        >>> Gain("Clean", Figure(1.25, -0.5, 3.0, 3), 0, 0, 1, 1000).text
-        '+1.2 (−0.5 to +3.0)'
-        """
-        found = self.figure
-        value, low, high = (f"{end:+.1f}".replace("-", "−") for end in (found.value, found.low, found.high))
-        return f"{value} ({low} to {high})" if found.bounded else value
-
-    @property
-    def words(self) -> str:
-        """What is shown.
-
-        >>> Gain("PGD", Figure(8.0, 5.0, 11.0, 3), 2, 0, 3, 1000).words
-        'better on 2 of 3, no difference shown on 1 of 3'
-        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 0, 0, 1, 1000).words
-        'no difference shown (p at least 0.05 after Holm)'
-        >>> Gain("PGD", Figure(3.0, 0.2, 5.8, 3), 1, 0, 2, 1000, single=1).words
-        'better on 1 of 2, not tested on 1 of 2 (one seed)'
-        """
-        counts = {"better": self.better, "worse": self.worse, NOTHING: self.of - self.better - self.worse - self.single}
-        shown = {word: count for word, count in counts.items() if count}
-        if self.one_seed:
-            return NOTHING
-        if self.of == 1 or list(shown.values()) == [self.of]:
-            return next(iter(shown)) + self.although * (NOTHING in shown)
-        told = [f"{word} on {count} of {self.of}" for word, count in shown.items()]
-        return ", ".join([*told, *[f"not tested on {self.single} of {self.of} (one seed)"] * (self.single > 0)])
-
-    @property
-    def one_seed(self) -> bool:
-        """Whether nothing was tested, because there is one seed everywhere."""
-        return self.single == self.of
-
-    @property
-    def although(self) -> str:
-        """Why nothing is shown where the interval beside it excludes 0."""
-        if not self.apart:
-            return ""
-        return " on any of them alone" if self.of > 1 else " (p at least 0.05 after Holm)"
-
-    @property
-    def apart(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.figure.bounded and not self.figure.low <= 0 <= self.figure.high
 
 
 @dataclass(frozen=True)
@@ -133,9 +71,10 @@ class Ranked:
     @property
     def words(self) -> str:
         """What is shown, column by column."""
-        if all(gain.words == NOTHING for gain in self.gains):
-            return NOTHING
-        return "; ".join(f"{gain.title}: {gain.words}{' (one seed)' * gain.one_seed}" for gain in self.gains)
+        words = {gain.words for gain in self.gains}
+        if len(words) == 1 and words <= {NOTHING, UNTESTED}:
+            return words.pop()
+        return "; ".join(f"{gain.title}: {gain.words}" for gain in self.gains)
 
 
 @dataclass(frozen=True)
@@ -154,21 +93,28 @@ class Verdict:
     def counted(self, title: str) -> str:
         """The rows that the gains of a column rest on."""
         gains = [gain for row in self.rows if (gain := row.gain(title))]
-        return f"{span([gain.rows for gain in gains])} rows"
+        return f"{spanned(gains)} rows"
 
 
-def verdict(groups: Sequence[Group]) -> Verdict | None:
+def verdict(found: Sequence[Group]) -> Verdict | None:
     """The methods that have a baseline, ranked; without methods where nothing can be compared, None without runs."""
+    groups = rankable(found)
     compared = [group for some in by_block(groups).values() for group in main_settings(some)]
     keys = [key for key in ("own", robustness(compared, compared=True)) if key and any_compared(compared, [key])]
     methods = dict.fromkeys(group.method for group in compared)
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
     rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
     if not rows:
-        told = otherwise(groups)
-        return Verdict([], [], f"No verdict.{told}" if told else NO_VERDICT) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups)
+        why = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
+        why = why or only_baselines(groups)
+        return Verdict([], [], (f"No verdict.{why}" if why else NO_VERDICT) + untaught(found)) if groups else None
+    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + untaught(found) + choosers(found)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
+
+
+def rankable(groups: Sequence[Group]) -> Sequence[Group]:
+    """Those whose rows did not choose a method; all where there are no others."""
+    return [group for group in groups if not group.chooses] or groups
 
 
 def main_settings(groups: Sequence[Group]) -> list[Group]:
@@ -205,31 +151,6 @@ def column(groups: Sequence[Group], key: str) -> list[Cell]:
     return [group.columns[key] for group in groups if key in group.columns]
 
 
-def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
-    """The mean gain over data sets and models, and how often a difference is shown."""
-    compared = [cell for cell in cells if cell.difference is not None and cell.quantity.better]
-    if not compared:
-        return None
-    marks = [cell.mark for cell in compared]
-    return Gain(
-        titles([key])[0].title,
-        mean_of_separate_sets([points(cell) for cell in compared]),
-        marks.count("better"),
-        marks.count("worse"),
-        len(compared),
-        min(cell.rows for cell in compared),
-        sum(cell.difference is not None and cell.difference.n == 1 for cell in compared),
-    )
-
-
-def points(cell: Cell) -> Figure:
-    """The difference in points, more is better."""
-    found, scale = cell.difference, (100 if cell.quantity.share else 1) * cell.quantity.better
-    assert found is not None
-    low, high = sorted((scale * found.low, scale * found.high))
-    return Figure(scale * found.value, low, high, found.n)
-
-
 def kind_of_rows(groups: Sequence[Group]) -> str:
     """What the rows are called that the figures rest on: validation rows are no test rows.
 
@@ -264,10 +185,16 @@ def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
 
 
 def basis(rows: Sequence[Ranked], kind: str) -> str:
-    """The seeds and the rows that gains rest on."""
+    """The seeds and the rows that gains rest on; column by column where these differ."""
     fewest, most = min(row.seeds for row in rows), max(row.most_seeds for row in rows)
-    counts = [gain.rows for row in rows for gain in row.gains]
-    return f"{span([fewest, most])} seed{'s' * (most > 1)} and {span(counts)} {kind}"
+    gains: dict[str, list[Gain]] = {}
+    for gain in (gain for row in rows for gain in row.gains):
+        gains.setdefault(gain.title, []).append(gain)
+    counts = {title: spanned(some) for title, some in gains.items()}
+    told = f"{span([fewest, most])} seed{'s' * (most > 1)}"
+    if len(set(counts.values())) == 1:
+        return f"{told} and {next(iter(counts.values()))} {kind}"
+    return f"{told}, {kind}: " + " and ".join(f"{count} in {title}" for title, count in counts.items())
 
 
 def pooled(rows: Sequence[Ranked]) -> str:
