@@ -123,6 +123,11 @@ def look(source: Source, keep_names: bool = True) -> Seen:
     return seen
 
 
+def without_label(source: Source) -> list[int]:
+    """The numbers, from 1, of the rows that have no label."""
+    return [number for number, row in enumerate(source.read(), 1) if missing(row.label)]
+
+
 def learn(source: Source, kind: Kind | None = None) -> Labelling:
     """The labelling of a training split: whole numbers in numeric order, names sorted, fractions only if asked for."""
     seen = look(source, keep_names=kind != "regression")
