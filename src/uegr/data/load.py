@@ -69,14 +69,16 @@ def load(
     encoding: str | None = None,
     paper_split: bool = False,
     drop_missing: bool = False,
+    null_as_empty: bool = False,
 ) -> Data:
     """Load a card by name, a file, a folder of `train.*`, `validation.*`, `test.*`, or a mapping of split to file.
 
     What is None is detected. `labelled=True` requires labels, `False` leaves them out. `labels` are the names a
     trained model knows, in its order; without them the training split gives them. `paper_split` cuts the split that
-    the card's paper used; `drop_missing` leaves out the rows of a file that have no label, and warns with their number.
+    the card's paper used; `drop_missing` leaves out the rows of a file that have no label, and warns with their number;
+    `null_as_empty` takes a text that is null as an empty one.
     """
-    reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
+    reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding, null_as_empty=null_as_empty)
     found = resolve(source, reading, paper_split)
     if found.card is not None:
         warn_of_unused(found.name, reading, kind)
