@@ -117,8 +117,12 @@ def look(source: Source, keep_names: bool = True) -> Seen:
             if len(seen.names) > MOST_NAMES:
                 raise InputError(
                     f"{source.at(row.place)}: more than {MOST_NAMES:,} different labels (this one is {row.label!r}); "
-                    "name the right column with label_column (--label-column), "
-                    "or use kind='regression' (--kind regression) for numbers"
+                    "name the right column with label_column (--label-column)"
+                    + (
+                        ", or use kind='regression' (--kind regression) for numbers"
+                        if "names" not in seen.first
+                        else ""
+                    )
                 )
     return seen
 

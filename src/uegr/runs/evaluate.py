@@ -19,6 +19,11 @@ from uegr.training.callbacks import progress_bar
 USUAL = ("fgm", "shift")
 CURVES = ("fgm", "noise", "pgd")  # accuracy when the embedded input moves
 FIGURES = (*USUAL, "noise", "pgd", "adversarial", "anomaly", "landscape", "drift")
+REMEDIES = {  # where no card names a set
+    "shift": "name one with --dataset",
+    "adversarial": "score your own with --dataset",
+    "anomaly": "in Python, gathered(data, anomaly=[...]) takes one (docs/evaluation.md)",
+}
 NAMED = 3  # classes in a reason
 Stage = Callable[[str, int, int], None]  # what is measured, how many rows are done, of how many
 
@@ -97,9 +102,7 @@ def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
     named = {use.kind for _, use in evaluation_sets(found.data)}  # of those, each that is not here has its own reason
     for kind in ("shift", "adversarial", "anomaly"):
         if kind in wanted - named and not getattr(found, kind):
-            missing.setdefault(kind, f"no card names such a set for {found.data}")
-    if "shift" in missing:
-        missing["shift"] += "; name one with --dataset"
+            missing.setdefault(kind, f"no card names such a set for {found.data}; {REMEDIES[kind]}")
     return missing | without_interval(found)
 
 
