@@ -21,7 +21,8 @@ from uegr import cli, data, models
 from uegr.attacks.catalogue import make
 from uegr.cli import listings
 from uegr.errors import InputError
-from uegr.training.config import parsed, read_config
+from uegr.training.config import read_config
+from uegr.training.overrides import parsed
 
 
 @cache

@@ -21,9 +21,13 @@ class DataWarning(UserWarning):
     """Rows cut, leaked or left out. The command line prints it as one line."""
 
 
-def warn(message: str) -> None:
+class FindingWarning(DataWarning):
+    """What `uegr data check` reports as a finding of its own, with the rows."""
+
+
+def warn(message: str, category: type[DataWarning] = DataWarning) -> None:
     """Tell the user about the data, once per message and place; nothing stops."""
-    warnings.warn(message, DataWarning, stacklevel=3)
+    warnings.warn(message, category, stacklevel=3)
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

@@ -7,6 +7,7 @@
 A run has tasks by name. What does not fit raises one line with path and field. `runs/folder.py` is the only writer.
 """
 
+import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,8 +25,7 @@ NAME = "result.json"
 
 def figure_of(stored: Any) -> Any:
     """A figure as JSON has it: null stands for what is not a number."""
-    unknown = float("nan")
-    return {k: unknown if v is None else v for k, v in stored.items()} if isinstance(stored, dict) else stored
+    return {k: math.nan if v is None else v for k, v in stored.items()} if isinstance(stored, dict) else stored
 
 
 Measured = Annotated[Figure, BeforeValidator(figure_of), PlainSerializer(Figure.to_json)]

@@ -59,3 +59,9 @@ def test_other_pipelines_are_refused():
     pipeline = FeatureExtractionPipeline(model=bert(), tokenizer=tokenizer())
     with pytest.raises(InputError, match="expected a text-classification pipeline to attack, got one for"):
         attack(pipeline, SOME, surface=surface())
+
+
+def test_a_function_that_gives_labels_is_told_of_predict_proba():
+    for labels in (np.array(["good"]), ["good"], np.array([1])):
+        with pytest.raises(InputError, match="; of a scikit-learn model, attack its predict_proba"):
+            attack(lambda texts, labels=labels: list(labels) * len(texts), [("a fine film", 0)], surface=surface())

@@ -107,6 +107,13 @@ def test_what_is_no_attack_is_refused_before_the_model_is_read(uegr, run, wrong,
     assert (code, line in error) == (2, True), error
 
 
+def test_a_surface_that_does_not_exist_is_refused_before_the_run_is_read(uegr, run, recwarn):
+    code, _, error = uegr("attack", run, "--surface", "foo", "--quiet")
+    assert (code, "expected a lexicon or a file of substitutes, got 'foo'" in error) == (2, True)
+    assert not recwarn
+    assert "got 'foo'" in uegr("attack", run / "nowhere", "--surface", "foo")[2]
+
+
 def test_a_surface_that_the_attack_does_not_use_is_an_error(uegr, run):
     code, _, error = uegr("attack", run, "--attack", "deepwordbug", "--surface", "wordnet", "--quiet")
     assert (code, "leave out --surface" in error) == (2, True)

@@ -30,10 +30,13 @@ def test_runs_are_folders_with_a_result(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "result.json").touch()
     (tmp_path / "runs" / "unfinished").mkdir()
+    (tmp_path / "runs" / "unfinished" / "config.yaml").touch()
+    (tmp_path / "runs" / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
     assert completion.runs("") == ["other", "runs/first"]
     assert completion.runs("runs/") == completion.runs("runs/f") == ["runs/first", "runs/grid/cells/a"]
     assert completion.runs("nowhere/x") == []
+    assert completion.unfinished_runs("runs/u") == ["runs/unfinished"]
 
 
 def test_a_table_that_is_gone_is_an_error(tmp_path: Path) -> None:
@@ -44,6 +47,7 @@ def test_a_table_that_is_gone_is_an_error(tmp_path: Path) -> None:
 
 WORDS = {
     "uegr train --method ueg": "uegr",
+    "uegr train --resume runs/st": "runs/stopped",
     "uegr train --model minilm-": "minilm-l3",
     "uegr train --dataset snippets_r": "snippets_rating",
     "uegr attack runs/fi": "runs/first",
@@ -73,6 +77,8 @@ print([name for name in heavy if name in sys.modules], file=sys.stderr)
 def test_the_shell_gets_names_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
     (tmp_path / "runs" / "first").mkdir(parents=True)
     (tmp_path / "runs" / "first" / "result.json").touch()
+    (tmp_path / "runs" / "stopped").mkdir()
+    (tmp_path / "runs" / "stopped" / "config.yaml").touch()
     done = subprocess.run(
         [sys.executable, "-c", ASK, *WORDS], capture_output=True, text=True, cwd=tmp_path, env=os.environ.copy()
     )

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from uegr.errors import DataWarning
+
 
 @pytest.fixture
 def mine(tmp_path):
@@ -98,3 +100,42 @@ def test_a_tab_has_a_name(uegr, tmp_path):
     (tmp_path / "x.csv").write_text("a b\tlabel\nfine film\tgood\n")
     (shown,) = json.loads(uegr("data", "show", tmp_path / "x.csv", "--delimiter", "tab", "--json")[1])
     assert shown["examples"] == [{"text": "fine film", "label": "good"}]
+
+
+def missing_labels(tmp_path):
+    """Of six rows, the first and the third have no label; the fifth repeats the second, the sixth is empty."""
+    file = tmp_path / "missing.csv"
+    file.write_text("text,label\none,\na fine film,good\ntwo,\na dull film,bad\na fine film,good\n ,bad\n")
+    return file
+
+
+@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
+def test_rows_that_are_left_out_are_found_and_the_others_keep_the_numbers_of_the_file(uegr, tmp_path):
+    file = missing_labels(tmp_path)
+    code, out, _ = uegr("data", "check", file, "--drop-missing")
+    assert code == 0
+    assert "train: left out 2 rows without a label (rows 1, 3)" in out
+    assert "1 texts occur in an earlier row (row 5)" in out
+    assert "1 texts are empty (row 6)" in out
+    _, out, _ = uegr("data", "show", file, "--drop-missing", "--rows", "2")
+    assert [line.split()[:2] for line in out.splitlines()[-2:]] == [["2", "good"], ["4", "bad"]]
+
+
+def test_a_leak_is_told_with_the_rows_of_the_files(uegr, tmp_path):
+    folder = tmp_path / "both"
+    folder.mkdir()
+    missing_labels(tmp_path).rename(folder / "train.csv")
+    (folder / "test.csv").write_text("text,label\nother,\na dull film,bad\n")
+    with pytest.warns(DataWarning, match="row 2 = train row 4"):
+        assert uegr("data", "show", folder, "--drop-missing")[0] == 0
+
+
+def test_a_check_tells_that_a_flag_has_no_effect(uegr):
+    with pytest.warns(DataWarning, match="no effect: text_column"):
+        uegr("data", "check", "snippets", "--text-column", "phrase", "--no-noise")
+
+
+@pytest.mark.filterwarnings("ignore::uegr.data.DataWarning")
+def test_single_texts_are_shown_without_a_column_of_pairs(uegr, tmp_path):
+    _, out, _ = uegr("data", "show", missing_labels(tmp_path), "--drop-missing")
+    assert "pair" not in out

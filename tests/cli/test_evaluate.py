@@ -54,7 +54,7 @@ def test_flags_for_a_file_need_a_file(uegr, finished):
 
 
 def test_everything_that_is_measured_is_printed_and_what_is_left_out_with_its_reason(uegr, run):
-    code, out, error = uegr("evaluate", run, "--all", "--rows", "8", "--quiet")
+    code, out, error = uegr("evaluate", run, "--all", "--rows", "12", "--quiet")
     assert code == 0, error
     lines = out.splitlines()
     for shown in (
@@ -70,6 +70,7 @@ def test_everything_that_is_measured_is_printed_and_what_is_left_out_with_its_re
     ):
         assert any(shown in line for line in lines), f"{shown} is not in {out}"
     assert "left out: shift: no card names such a set for data; name one with --dataset" in lines
-    assert "left out: anomaly: no card names such a set for data" in lines
+    assert "left out: adversarial: no card names such a set for data; score your own with --dataset" in lines
+    assert any(line.startswith("left out: anomaly: no card names such a set for data; in Python, ") for line in lines)
     kept = json.loads((run / "result.json").read_text())["tasks"]["data"]["evaluation"]["left_out"]
     assert set(kept) == {"shift", "adversarial", "anomaly"}

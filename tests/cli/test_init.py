@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from uegr.errors import DataWarning
 from uegr.training.config import RECOMMENDED, read_config
 
 
@@ -45,3 +48,17 @@ def test_a_file_is_not_replaced_and_a_method_must_exist(uegr, tmp_path):
     assert file.read_text() == "mine"
     assert uegr("init", tmp_path / "b.yaml", "--method", "uger")[2] == "unknown method uger; did you mean uegr?"
     assert not (tmp_path / "b.yaml").exists()
+
+
+def test_a_flag_for_another_method_leaves_out_the_options_of_the_file(uegr, tmp_path):
+    """The recommended method writes its options into the file, and --method vanilla had no option step."""
+    file = tmp_path / "uegr.yaml"
+    assert uegr("init", file)[0] == 0
+    with pytest.warns(DataWarning, match="the options of freelb do not count for vanilla: step, epsilon$"):
+        assert read_config(file, {"method.name": "vanilla"}, []).method == {"name": "vanilla"}
+    with pytest.warns(DataWarning, match="for rat: step, epsilon$"):
+        assert read_config(file, {}, ["method.epsilon=0.3", "method.name=rat"]).method == {
+            "name": "rat",
+            "epsilon": 0.3,
+        }
+    assert read_config(file, {"method.name": "freelb"}, []).method == RECOMMENDED

@@ -18,9 +18,7 @@ def test_every_listing_is_an_array_of_objects_with_names(uegr, what):
 
 
 def test_list_of_something_unknown_helps(uegr):
-    assert uegr("list", "method")[2] == (
-        "expected methods, models, datasets, attacks or grids, got method; did you mean methods?"
-    )
+    assert uegr("list", "method")[2] == ("there is no list of method; did you mean methods?")
 
 
 def test_the_settings_of_an_attack_are_listed_as_they_are_typed(uegr):

@@ -36,6 +36,7 @@ def test_a_device_that_is_not_there_is_one_line(command, uegr, finished, tmp_pat
     line = command.format(new=tmp_path / "new", run=finished)
     code, _, error = uegr(*line.split(), "--device", "mps")
     assert (code, "expected a device of this machine (cpu" in error, "--device mps" in error) == (2, True, True)
+    assert error.endswith("; leave out --device")
     assert uegr(*line.split(), "--device", "gpu")[0] == 2
     assert not (tmp_path / "new").exists()
 

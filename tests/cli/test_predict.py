@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pyarrow.parquet
 import pytest
 
 from tests.cli.conftest import ODD
@@ -182,3 +183,24 @@ def test_lists_and_objects_of_json_stay_json_in_a_csv(uegr, finished, tmp_path):
     (tmp_path / "new.jsonl").write_text(json.dumps({"text": "a film", "meta": {"tags": ["é", None]}}) + "\n")
     assert uegr("predict", finished, tmp_path / "new.jsonl", "--output", tmp_path / "out.csv")[0] == 0
     assert json.loads(table(tmp_path / "out.csv")[0]["meta"]) == {"tags": ["é", None]}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_null_is_an_empty_text_and_told(uegr, finished, tmp_path, ending):
+    """The whole file was refused, and "" was not."""
+    file, texts = tmp_path / f"new.{ending}", [None, "a lovely scene"]
+    if ending == "jsonl":
+        file.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    else:
+        pyarrow.parquet.write_table(pyarrow.table({"text": texts}), file)
+    with pytest.warns(DataWarning, match="1 of 2 texts is empty: row 1"):
+        code, out, error = uegr("predict", finished, file)
+    assert code == 0, error
+    first, second = map(json.loads, out.splitlines())
+    assert (first["text"], first["note"], second["predicted"]) == (None, "empty", "good")
+
+
+def test_a_file_or_a_text_and_not_both(uegr, finished, tmp_path):
+    assert uegr("predict", finished)[2].startswith("expected a file to classify or --text, got neither; ")
+    both = uegr("predict", finished, tmp_path / "x.csv", "--text", "x")
+    assert both[2] == "expected a file to classify or --text, got both; leave one of them out"

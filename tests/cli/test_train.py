@@ -136,14 +136,13 @@ def test_a_folder_with_something_else_in_it_is_left_alone(train, finished, tmp_p
     assert "choose another --output" in error
     assert [p.name for p in tmp_path.iterdir()] == ["diary.txt"]
     code, _, error = train(finished)
-    assert code == 2
-    assert "--resume" in error
+    assert (code, error) == (2, f"{finished} holds a finished run; choose another --output, or remove the folder")
 
 
 def test_a_finished_run_is_not_trained_again_and_another_configuration_is_refused(train, finished, settings):
     before = (finished / "result.json").read_bytes()
-    code, _, error = train(finished, *settings, "--resume")
-    assert (code, error) == (0, f"{finished} is finished: nothing is left to train\n")
+    code, out, error = train(finished, *settings, "--resume")
+    assert (code, out, error) == (0, "", f"{finished} is finished: nothing is left to train\n")
     assert (finished / "result.json").read_bytes() == before
     code, _, error = train(finished, *settings, "--set", "training.clip=2", "--resume")
     assert code == 2

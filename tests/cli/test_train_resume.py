@@ -32,10 +32,19 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     code, _, error = train(tmp_path / "new", "--resume")
     assert (code, error) == (
         2,
-        f"nothing to resume in {tmp_path / 'new'}: it has no config.yaml; leave out --resume to start a run",
+        f"nothing to resume in {tmp_path / 'new'}: there is no such folder; leave out --resume to start a run",
     )
     assert not (tmp_path / "new").exists()
-    assert "nothing to resume" in uegr("train", "--resume", tmp_path / "new")[2]
+    start = f"start a run with `uegr train --dataset DATASET --output {tmp_path / 'new'}`"
+    assert uegr("train", "--resume", tmp_path / "new")[2].endswith(f"there is no such folder; {start}")
+    (tmp_path / "new").mkdir()
+    assert uegr("train", "--resume", tmp_path / "new")[2].endswith(f"it has no config.yaml; {start}")
+
+
+def test_the_folder_of_a_grid_names_the_command_that_resumes_it(uegr, tmp_path):
+    (tmp_path / "grid.yaml").touch()
+    command = f"uegr benchmark FILE --output {tmp_path}"
+    assert f"the folder of a grid, not of a run; resume it with `{command}`" in uegr("train", "--resume", tmp_path)[2]
 
 
 def test_a_run_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, finished, home, tmp_path, monkeypatch):

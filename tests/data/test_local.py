@@ -161,7 +161,11 @@ TRUNCATED = gzip.compress(b"text,label\n" + b"".join(b"%d some text,%d\n" % (i *
         ("x.jsonl", '{"text": "a", "label": 1}\n{"text": \n', "x.jsonl, line 2: not valid JSON"),
         ("x.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
         ("x.jsonl", json_lines({"text": 5, "label": 1}), "line 1: expected text in column 'text', got 5 (int)"),
-        ("x.jsonl", json_lines({"text": None, "label": 1}), "line 1: expected text in column 'text', got nothing"),
+        (
+            "x.jsonl",
+            json_lines({"text": None, "label": 1}),
+            "line 1: expected text in column 'text', got nothing; remove the row, or write \"\" for an empty text",
+        ),
         ("x.json", '"text"', "expected a list of objects"),
         ("x.json", "[" * 100_000, "not usable JSON"),
         ("x.parquet", b"PAR1 no, really", "x.parquet is not readable parquet"),

@@ -23,6 +23,13 @@ def test_an_identifier_is_not_a_label(tmp_path):
         check_labels(load(written(tmp_path / "x.csv", range(30))))
 
 
+@pytest.mark.parametrize(("names", "numbers"), [(range(30), True), ([f"u{row}" for row in range(30)], False)])
+def test_a_regression_is_offered_for_numbers_only(tmp_path, names, numbers):
+    with pytest.raises(InputError, match="look like an identifier") as found:
+        check_labels(load(written(tmp_path / "x.csv", names)))
+    assert ("--kind regression" in str(found.value)) == numbers
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("labels", [["a", "b"], [*range(10)] * 3, ["good", "bad"] * 9, [*range(25)] * 4, ["nano", "b"]])
 def test_usual_labels_pass(tmp_path, labels):

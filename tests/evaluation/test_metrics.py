@@ -53,6 +53,43 @@ def test_every_metric_is_1_when_all_is_right():
         assert score([name], [0, 1, 1, 0], [0, 1, 1, 0])[name] == pytest.approx(1)
 
 
+def test_a_class_that_is_never_found_cannot_leave_the_interval():
+    labels, predictions = np.array([0] * 60 + [1] * 5), np.zeros(65, dtype=int)  # a resample had no row of 1
+    found = measure(["macro_f1", "balanced_accuracy"], predictions, labels)
+    assert found["balanced_accuracy"] == Figure(0.5, 0.5, 0.5, 65)
+    assert found["macro_f1"].value == pytest.approx(0.48)
+    assert found["macro_f1"].high < 0.5
+
+
+def test_a_class_that_is_only_predicted_stays_in_the_mean_of_a_resample():
+    labels, predictions = np.array([0] * 50 + [1] * 50), np.array([0] * 49 + [2] + [1] * 50)
+    found = measure(["macro_f1", "f1"], predictions, labels)
+    assert found["f1"] == found["macro_f1"]
+    assert found["macro_f1"].high < 0.67
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "balanced_accuracy"])
+def test_a_class_with_too_few_rows_gives_no_interval(name):
+    labels = np.array([0] * 60 + [1])
+    found = measure([name], np.zeros(61, dtype=int), labels)[name]
+    assert found.value == score([name], np.zeros(61, dtype=int), labels)[name]
+    assert not found.bounded
+
+
+def test_the_interval_of_a_mean_over_classes_holds_as_wide_as_the_spread_of_new_rows():
+    draw = np.random.default_rng(0)
+    labels = np.array([0] * 200 + [1] * 100)
+    values = [
+        score(["balanced_accuracy"], wrong, labels)["balanced_accuracy"]
+        for wrong in (np.where(draw.random(300) < 0.2, 1 - labels, labels) for _ in range(300))
+    ]
+    low, high = np.quantile(values, [0.025, 0.975])
+    predictions = labels.copy()
+    predictions[[*range(40), *range(200, 220)]] ^= 1
+    found = measure(["balanced_accuracy"], predictions, labels)["balanced_accuracy"]
+    assert found.high - found.low == pytest.approx(high - low, rel=0.25)
+
+
 @pytest.mark.parametrize(
     ("name", "predictions", "labels", "message"),
     [

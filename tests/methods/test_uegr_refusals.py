@@ -32,6 +32,8 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (uegr, {"rescale": "adam"}, "uegr: expected rescale to be true, false or 'update', got 'adam'"),
     (uegr, {"refresh": 0}, "uegr: expected refresh to be a number of steps >= 1 or 'epoch', got 0"),
     (uegr, {"split": 0}, "uegr: expected split >= 1, got 0"),
+    (uegr, {"epsilon": "big"}, "uegr: expected a number for epsilon, got 'big'"),
+    (uegr, {"alpha": None}, "uegr: expected a number for alpha, got None"),
     (fgm, {"epsilon": -1.0}, "fgm: expected epsilon >= 0, got -1.0"),
     (rat, {"epsilons": (1.0,)}, "rat: expected 2 epsilons, one per sub-model, got 1"),
     (rat, {"epsilons": (1.0, -1.0)}, "rat: expected epsilon >= 0, got -1.0"),
@@ -47,3 +49,12 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(factory: Any, options: di
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         factory(**options)
     assert str(caught.value) == line
+
+
+def test_an_option_that_a_method_lacks_is_one_line_with_its_options() -> None:
+    wrong: Any = uegr
+    with pytest.raises(TypeError, match=r"^uegr has no option epsilonn; did you mean epsilon\? its options: epsilon, "):
+        wrong(epsilonn=0.1)
+    plain: Any = vanilla
+    with pytest.raises(TypeError, match=r"^vanilla has no option keep; its options: dropout$"):
+        plain(keep=0.1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from datasets import Dataset
 from torch import Tensor, nn
 
 import uegr
@@ -116,6 +117,27 @@ def test_what_cannot_be_balanced_is_one_line(tmp_path: Path) -> None:
     model, _ = tiny("bert")
     refuse("one class per row to balance", rows_for(model, 4, regression=True), balance="weights")
     refuse("expected labels in the training rows", [{"input_ids": [5, 6]}], balance="weights")
+    refuse("expected compute_loss_func to be a function of outputs and labels, got str", compute_loss_func="mse")
+
+
+def test_a_loss_function_that_returns_none_is_named(tmp_path: Path) -> None:
+    model, _ = tiny("bert")
+    given: dict[str, Any] = {"args": arguments(tmp_path), "train_dataset": rows_for(model, 4), "method": "vanilla"}
+    with pytest.raises(
+        InputError, match="expected compute_loss_func to return a tensor, got NoneType; return the loss"
+    ):
+        RobustTrainer(model=model, compute_loss_func=lambda *outputs, **more: None, **given).train()
+
+
+def test_labels_that_are_names_are_one_line(tmp_path: Path) -> None:
+    model, _ = tiny("bert")
+    rows = [{"input_ids": [5, 6], "label": "good"}] * 4
+    for given in (rows, Dataset.from_list(rows)):
+        with pytest.raises(
+            InputError, match=r"class numbers in the column label .* got names such as 'good'; number"
+        ) as found:
+            RobustTrainer(model=model, args=arguments(tmp_path), train_dataset=given, method="vanilla")
+        assert "uegr.data.load" in str(found.value)
 
 
 def test_a_batch_without_labels_is_one_line(tmp_path: Path) -> None:
@@ -129,7 +151,7 @@ def test_a_batch_without_labels_is_one_line(tmp_path: Path) -> None:
 def test_a_loop_of_ones_own_gets_the_same_lines() -> None:
     model, _ = tiny("bert")
     batch = {"input_ids": torch.tensor([[5, 6]]), "attention_mask": torch.ones(1, 2, dtype=torch.long)}
-    with pytest.raises(ValueError, match=r"expected a model that returns a loss .*; does the batch have labels\?"):
+    with pytest.raises(ValueError, match=r"expected a model that returns a loss .*; add labels to the batch"):
         uegr.backward(methods.uegr(), model, batch)
     wrong: Any = methods.uegr
     with pytest.raises(InputError, match=r"got 'uegr'; call it: methods\.uegr\(\)"):

@@ -66,7 +66,8 @@ class Scorer:
             rows = rows[:, None]
         if rows.ndim != 2 or rows.shape[0] != count or (self.width or rows.shape[1]) != rows.shape[1]:
             expected = f"({count}, {self.width or ('classes' if self.name == 'predict' else 'any')})"
-            raise InputError(f"{self.name} must give an array of shape {expected}, got {rows.shape}")
+            remedy = "; of a scikit-learn model, attack its predict_proba" if self.name == "predict" else ""
+            raise InputError(f"{self.name} must give an array of shape {expected}, got {rows.shape}{remedy}")
         if not np.isfinite(rows).all():
             bad = int((~np.isfinite(rows)).any(axis=1).sum())
             raise InputError(f"{self.name} gave NaN or infinity for {bad} of {count} texts")
@@ -82,7 +83,17 @@ def numbers(answer: Any, name: str) -> NDArray[np.float64]:
         plain = answer.detach().cpu().double().numpy() if isinstance(answer, torch.Tensor) else answer
         return np.array(plain, dtype=np.float64)
     except (TypeError, ValueError) as error:
+        if name == "predict" and are_names(answer):
+            raise InputError(
+                f"expected predict to give probabilities, got labels such as {answer[0]!r:.40}; "
+                "of a scikit-learn model, attack its predict_proba"
+            ) from None
         raise InputError(f"{name} must give rows of numbers, got {type(answer).__name__} ({error})") from error
+
+
+def are_names(answer: Any) -> bool:
+    """Whether a function gave one word per text, as a classifier's `predict` does."""
+    return isinstance(answer, list | tuple | np.ndarray) and len(answer) > 0 and isinstance(answer[0], str)
 
 
 def probabilities(rows: Scores) -> None:

@@ -20,7 +20,8 @@ from uegr.errors import InputError, did_you_mean
 from uegr.files import set_aside
 from uegr.runs import folder
 from uegr.safe_json import complaint
-from uegr.training.config import RunConfig, put
+from uegr.training.config import RunConfig
+from uegr.training.overrides import put
 
 FOUND = "search.json"
 

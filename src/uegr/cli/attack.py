@@ -153,7 +153,7 @@ def given(settings: list[str]) -> dict[str, Any]:
     >>> given(["variant=greedy", "beam=3"])
     {'variant': 'greedy', 'beam': 3}
     """
-    from uegr.training.config import parsed
+    from uegr.training.overrides import parsed
 
     pairs = [setting.partition("=") for setting in settings]
     for key, equals, value in pairs:

@@ -1,16 +1,16 @@
-"""What the shell may complete: names of methods, models, data sets, attacks, grids, and folders of finished runs.
+"""What the shell may complete: names of methods, models, data sets, attacks, grids, and folders of runs.
 
 Nothing is imported for it: a shell asks at every press of a key. Names come from the cards' files, and from the two
 literal tables by reading their source.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
 ROOMS = Path(__file__).parents[1]
-RESULT = "result.json"
+RESULT, CONFIG = "result.json", "config.yaml"
 MOST, DEEPEST = 200, 3  # runs, and folders below the one that is typed
 LISTED = ("methods", "models", "datasets", "attacks", "grids")
 
@@ -49,22 +49,37 @@ def listed() -> list[str]:
 
 def runs(incomplete: str) -> list[str]:
     """Finished runs below the folder that is typed so far; `runs/f` looks in `runs`."""
+    return below(incomplete, is_finished)
+
+
+def unfinished_runs(incomplete: str) -> list[str]:
+    """Runs that can be resumed, found as `runs` finds finished ones."""
+    return below(incomplete, lambda place: not is_finished(place))
+
+
+def is_finished(run: Path) -> bool:
+    """Whether the run has its result."""
+    return (run / RESULT).is_file()
+
+
+def below(incomplete: str, wanted: Callable[[Path], bool]) -> list[str]:
+    """The runs of some kind below the folder that is typed so far."""
     typed = Path(incomplete or ".")
     folder = typed if incomplete.endswith("/") or not incomplete else typed.parent
-    return sorted(str(run) for run in islice(finished(folder, DEEPEST), MOST))
+    return sorted(str(run) for run in islice(filter(wanted, found(folder, DEEPEST)), MOST))
 
 
-def finished(folder: Path, depth: int) -> Iterator[Path]:
-    """The folders with a result, at most `depth` below `folder`; nothing inside a run, nothing hidden."""
+def found(folder: Path, depth: int) -> Iterator[Path]:
+    """The folders of runs, at most `depth` below `folder`; nothing inside a run, nothing hidden."""
     try:
         inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     except OSError:  # it may not be read, or is not there
         return
     for path in inside:
-        if (path / RESULT).is_file():
+        if is_finished(path) or (path / CONFIG).is_file():
             yield path
         elif depth > 1:
-            yield from finished(path, depth - 1)
+            yield from found(path, depth - 1)
 
 
 def stems(folder: Path) -> list[str]:

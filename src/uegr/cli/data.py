@@ -125,14 +125,14 @@ def available() -> list[str]:
 
 
 def loaded_quietly(name: str, reading: Reading) -> "Data":
-    """Load without the warning about leaks, which the check itself reports."""
+    """Load without the warnings of leaks and missing labels, which the check itself reports."""
     import warnings
 
     from uegr.data.load import load
-    from uegr.errors import DataWarning
+    from uegr.errors import FindingWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", FindingWarning)
         return load(name, **reading)
 
 

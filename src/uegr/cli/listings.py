@@ -29,8 +29,7 @@ def list_(
     """List methods, models, data sets, attacks or grids."""
     kinds = {"methods": methods, "models": models, "datasets": datasets, "attacks": attacks, "grids": grids}
     if what not in kinds:
-        expected = "expected methods, models, datasets, attacks or grids"
-        raise InputError(f"{expected}, got {what}; {did_you_mean(what, kinds)}")
+        raise InputError(f"there is no list of {what}; {did_you_mean(what, kinds)}")
     entries = kinds[what]()
     if as_json:
         print_json(entries)

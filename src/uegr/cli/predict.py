@@ -36,8 +36,10 @@ def predict(
     """Classify new texts with a finished run; the rows of a file keep all their columns."""
     if pair and not text:
         raise InputError("expected --text for each --pair, got none; give the first text of the pair with --text")
-    if (source is None) == (not text):
-        raise InputError("expected either a file to classify or --text, got both or neither")
+    if source is None and not text:
+        raise InputError("expected a file to classify or --text, got neither; name a file, or use --text 'a fine film'")
+    if source is not None and text:
+        raise InputError("expected a file to classify or --text, got both; leave one of them out")
     if source is not None and " " in source and not Path(source).exists():
         raise InputError(f"expected a file to classify, got a text; use --text {quote(source)}")
     texts = sys.stdin.read().splitlines() if source == "-" else paired(text, pair) if text or pair else None

@@ -154,7 +154,11 @@ def train(
     training: Flags,
     augmentation: Flags,
     run: Annotated[
-        Path | None, typer.Argument(help="The folder of a run to resume, with --resume; its settings are known.")
+        Path | None,
+        typer.Argument(
+            help="The folder of a run to resume, with --resume; its settings are known.",
+            autocompletion=completion.unfinished_runs,
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -175,7 +179,12 @@ def train(
     allow_code: AllowCode = False,
     seed: Annotated[int | None, typer.Option(help="Determines every random number; default: 0.")] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an interrupted run: --resume RUN, or the same command again.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Resume an interrupted run: --resume RUN, or the same command again. A finished one stays as it is, "
+            "with exit code 0.",
+        ),
     ] = False,
     device: Device = None,
     quiet: Quiet = False,
@@ -201,7 +210,7 @@ def train(
 
     output = output or Path("runs") / chosen.label()
     if resume:
-        check_started(output)
+        check_started(output, "leave out --resume to start a run")
     finished = is_done(output)
     if finished and resume:
         check_whole(output)
@@ -214,7 +223,7 @@ def train(
         echo(f"{output} is finished: nothing is left to train", error=True)
     if as_json and result:
         print_json(result.model_dump(mode="json", by_alias=True))
-    elif result:
+    elif result and not finished:
         from uegr.report.terminal import show_scores
 
         show_scores(result, output)
@@ -229,5 +238,5 @@ def started(run: Path, config: Path | None, output: Path | None, resume: bool) -
 
     from uegr.runs.folder import CONFIG, check_started
 
-    check_started(run)
+    check_started(run, f"start a run with `uegr train --dataset DATASET --output {quote(str(run))}`")
     return run / CONFIG, run

@@ -1,11 +1,11 @@
 """What is wrong with a data set: its sizes, repeats, leaks, empty, long and garbled texts, doubtful labels.
 
 Only a wrong size and labels that training refuses fail: published sets do have repeats and leaks.
-Every finding names its first rows, numbered from 1 in the order of the split.
+Every finding names its first rows, numbered from 1 in the order of the file or split; rows left out count too.
 """
 
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -73,9 +73,33 @@ def check(data: Data, max_words: int = 512, noise: bool = True) -> Report:
     for name, dataset in data.splits.items():
         findings += texts_of(name, facts[name], max_words) + labels_of(name, facts[name], data)
         if noise and data.kind == "classification" and "label" in dataset.column_names:
-            findings += noise_of(name, dataset, data.labels or ())
+            findings += noise_of(name, dataset, data.labels or (), data.numbers(name))
     findings += leaks_of(facts)
-    return Report(data.name, sizes(data), tuple(findings))
+    return Report(data.name, sizes(data), (*dropped_of(data), *(as_in_the_file(one, data) for one in findings)))
+
+
+def dropped_of(data: Data) -> list[Finding]:
+    """The rows that `--drop-missing` leaves out."""
+    return [
+        Finding(
+            "missing",
+            name,
+            len(rows),
+            f"left out {len(rows):,} row{'s' * (len(rows) > 1)} without a label",
+            tuple(rows[:NAMED]),
+        )
+        for name, rows in data.dropped.items()
+        if rows and name in data.splits
+    ]
+
+
+def as_in_the_file(found: Finding, data: Data) -> Finding:
+    """The finding with its rows numbered as in the file."""
+    return (
+        replace(found, first=tuple(data.numbers(found.split)[np.array(found.first) - 1].tolist()))
+        if found.first
+        else found
+    )
 
 
 def sanity_of(data: Data) -> list[Finding]:
@@ -207,14 +231,14 @@ def contradicting(hashes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.flatnonzero(least[group] != most[group])
 
 
-def noise_of(split: str, dataset: "Dataset", names: tuple[str, ...]) -> list[Finding]:
-    """Rows whose label a bag of words does not expect."""
+def noise_of(split: str, dataset: "Dataset", names: tuple[str, ...], numbers: np.ndarray) -> list[Finding]:
+    """Rows whose label a bag of words does not expect; `numbers` are those of the rows in the file."""
     found = doubts(dataset)
     if not found:
         return []
     first = found[0]
     text = (
-        f"{len(found):,} labels surprise a bag of words; the most: row {first.row + 1}, "
+        f"{len(found):,} labels surprise a bag of words; the most: row {numbers[first.row]}, "
         f"{names[first.given]!r}, expected {names[first.expected]!r}"
     )
     return [Finding("label noise", split, len(found), text, tuple(doubt.row + 1 for doubt in found[:NAMED]))]

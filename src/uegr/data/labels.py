@@ -117,10 +117,19 @@ def look(source: Source, keep_names: bool = True) -> Seen:
             if len(seen.names) > MOST_NAMES:
                 raise InputError(
                     f"{source.at(row.place)}: more than {MOST_NAMES:,} different labels (this one is {row.label!r}); "
-                    "name the right column with label_column (--label-column), "
-                    "or use kind='regression' (--kind regression) for numbers"
+                    "name the right column with label_column (--label-column)"
+                    + (
+                        ", or use kind='regression' (--kind regression) for numbers"
+                        if "names" not in seen.first
+                        else ""
+                    )
                 )
     return seen
+
+
+def without_label(source: Source) -> list[int]:
+    """The numbers, from 1, of the rows that have no label."""
+    return [number for number, row in enumerate(source.read(), 1) if missing(row.label)]
 
 
 def learn(source: Source, kind: Kind | None = None) -> Labelling:

@@ -9,15 +9,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from uegr.cache import key_of, remembered
 from uegr.data import arrow
 from uegr.data.card import Card
-from uegr.data.duplicates import leaks
-from uegr.data.labels import Kind, Labelling, learn, look, missing
+from uegr.data.duplicates import Shared, leaks
+from uegr.data.labels import Kind, Labelling, learn, missing, without_label
 from uegr.data.local import Reading
 from uegr.data.resolve import Found, resolve
 from uegr.data.source import Source
-from uegr.errors import InputError, warn
+from uegr.errors import FindingWarning, InputError, warn
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -34,10 +36,17 @@ class Data:
     splits: "dict[str, Dataset]" = field(repr=False)
     card: Card | None = field(default=None, repr=False)
     columns: tuple[str, ...] = ()  # of a user's file: the text, and the second text of a pair
+    dropped: Mapping[str, list[int]] = field(default_factory=dict, repr=False)  # split -> rows left out, from 1
 
     def with_splits(self, **splits: "Dataset") -> "Data":
         """The same data with these splits added or replaced."""
-        return replace(self, splits={**self.splits, **splits})
+        dropped = {name: rows for name, rows in self.dropped.items() if name not in splits}
+        return replace(self, splits={**self.splits, **splits}, dropped=dropped)
+
+    def numbers(self, split: str) -> np.ndarray:
+        """The number of each row of a split in the user's file, [rows], from 1: rows that are left out count too."""
+        dropped = np.asarray(self.dropped.get(split, []), dtype=np.int64)
+        return np.delete(np.arange(1, len(self.splits[split]) + len(dropped) + 1), dropped - 1)
 
     @property
     def validation(self) -> str | None:
@@ -60,14 +69,16 @@ def load(
     encoding: str | None = None,
     paper_split: bool = False,
     drop_missing: bool = False,
+    null_as_empty: bool = False,
 ) -> Data:
     """Load a card by name, a file, a folder of `train.*`, `validation.*`, `test.*`, or a mapping of split to file.
 
     What is None is detected. `labelled=True` requires labels, `False` leaves them out. `labels` are the names a
     trained model knows, in its order; without them the training split gives them. `paper_split` cuts the split that
-    the card's paper used; `drop_missing` leaves out the rows of a file that have no label, and warns with their number.
+    the card's paper used; `drop_missing` leaves out the rows of a file that have no label, and warns with their number;
+    `null_as_empty` takes a text that is null as an empty one.
     """
-    reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding)
+    reading = Reading(text_column, pair_column, label_column, delimiter, quoting, encoding, null_as_empty=null_as_empty)
     found = resolve(source, reading, paper_split)
     if found.card is not None:
         warn_of_unused(found.name, reading, kind)
@@ -76,9 +87,8 @@ def load(
     if not with_labels:
         bare = {name: rows(found.sources[name], None) for name in wanted}
         return Data(found.name, "unlabelled", None, (), bare, columns=text_columns(found))
-    if drop_missing and found.card is None:
-        full = {name: with_label(found.sources[name]) for name in with_labels}
-        found = replace(found, sources={**found.sources, **full})
+    dropped = {name: missing_of(found.sources[name]) for name in with_labels} if drop_missing and not found.card else {}
+    found = replace(found, sources={**found.sources, **{name: with_label(found.sources[name]) for name in dropped}})
     labelling = labelling_of(found, labels, kind)
     data = Data(
         name=found.name,
@@ -88,6 +98,7 @@ def load(
         splits={name: rows(found.sources[name], labelling if name in with_labels else None) for name in wanted},
         card=found.card,
         columns=text_columns(found),
+        dropped=dropped,
     )
     if found.card is None:  # for a published set, `uegr data check` reports leaks
         warn_of_leaks(data)
@@ -99,11 +110,17 @@ def text_columns(found: Found) -> tuple[str, ...]:
     return () if found.card is not None else next(iter(found.sources.values())).columns
 
 
+def missing_of(source: Source) -> list[int]:
+    """The rows without a label, from 1; warns with how many there are."""
+    found: list[int] = remembered(key_of("without label", arrow.VERSION, source.key), lambda: without_label(source))
+    if found:
+        rows = "1 row without a label is" if len(found) == 1 else f"{len(found):,} rows without a label are"
+        warn(f"{source.name}: {rows} left out", FindingWarning)
+    return found
+
+
 def with_label(source: Source) -> Source:
-    """The rows that have a label; warns with the number of the others."""
-    none = remembered(key_of("missing", arrow.VERSION, source.key), lambda: look(source, keep_names=False).missing)
-    if none:
-        warn(f"{source.name}: {none:,} rows without a label are left out")
+    """The rows that have a label."""
     return source.edited(lambda rows: (row for row in rows if not missing(row.label)), ["labelled"])
 
 
@@ -116,10 +133,13 @@ def warn_of_unused(name: str, reading: Reading, kind: Kind | None) -> None:
 
 
 def warn_of_leaks(data: Data) -> None:
-    for name, leak in leaks(data.splits).items():
+    for name, found in leaks(data.splits).items():
+        own, train = data.numbers(name), data.numbers("train")
+        leak = Shared(found.rows, tuple((int(own[row - 1]), int(train[twin - 1])) for row, twin in found.first))
         warn(
             f"{data.name}: {leak.rows:,} of {len(data.splits[name]):,} texts of {name} also occur in train ({leak}); "
-            "scores on them say nothing about new texts"
+            "scores on them say nothing about new texts",
+            FindingWarning,
         )
 
 

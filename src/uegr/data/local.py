@@ -49,6 +49,7 @@ class Reading:
     quoting: Literal["standard", "none"] | None = None
     encoding: str | None = None
     keep: tuple[tuple[str, tuple[str, ...]], ...] = ()  # (column, values): rows with other values are left out
+    null_as_empty: bool = False  # a text that is null is an empty one, not an error
 
 
 def suffix_of(path: Path) -> str:
@@ -67,8 +68,8 @@ def file_source(path: Path, reading: Reading) -> Source:
     wanted = [name for name in (used.text, used.pair, used.label) if name]
     return Source(
         name=str(path),
-        key=key_of("file", content, type(layout).__name__, codec, asdict(used)),
-        read=lambda: encoding.guarded(path, codec, rows_of(path, layout, used, wanted)),
+        key=key_of("file", content, type(layout).__name__, codec, asdict(used), *["nulls"] * reading.null_as_empty),
+        read=lambda: encoding.guarded(path, codec, rows_of(path, layout, used, wanted, reading.null_as_empty)),
         paired=used.pair is not None,
         labelled=used.label is not None,
         unit=layout.unit,
@@ -190,18 +191,26 @@ def text_columns(path: Path, names: list[str]) -> tuple[str, str | None]:
     )
 
 
-def rows_of(path: Path, layout: Format, used: Used, wanted: list[str]) -> Iterator[Row]:
+def rows_of(path: Path, layout: Format, used: Used, wanted: list[str], null_as_empty: bool = False) -> Iterator[Row]:
     """Rows whose text is checked to be text."""
     paired, labelled = used.pair is not None, used.label is not None
     kept = [set(values) for _, values in used.keep]
     for place, values in layout.rows([*wanted, *(name for name, _ in used.keep)]):
         if any(value not in chosen for value, chosen in zip(values[len(wanted) :], kept, strict=True)):
             continue
-        for name, value in zip(wanted[: 1 + paired], values, strict=False):
-            if not isinstance(value, str):
-                got = "nothing" if value is None else f"{value!r:.60} ({type(value).__name__})"
-                raise InputError(f"{path}, {layout.unit} {place}: expected text in column {name!r}, got {got}")
+        for at, name in enumerate(wanted[: 1 + paired]):
+            if values[at] is None and null_as_empty:
+                values[at] = ""
+            elif not isinstance(values[at], str):
+                raise no_text(f"{path}, {layout.unit} {place}", name, values[at])
         yield Row(place, values[0], values[1] if paired else None, values[len(wanted) - 1] if labelled else None)
+
+
+def no_text(where: str, name: str, value: Any) -> InputError:
+    """The error for a row whose text is null or another value."""
+    got = "nothing" if value is None else f"{value!r:.60} ({type(value).__name__})"
+    remedy = 'remove the row, or write "" for an empty text' if value is None else "write it as a string"
+    return InputError(f"{where}: expected text in column {name!r}, got {got}; {remedy}")
 
 
 def split_files(folder: Path) -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from uegr.data.labels import form
 from uegr.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 MANY = 10  # labels; fewer may be one per row in a small file
 FEW = 4  # rows per label on average, below which most labels are hardly learnt
 NO_LABEL = {"n/a", "na", "nan", "null", "none", "#n/a", "<na>"}  # what other programs write for a missing value
+NUMERIC = {"whole numbers", "fractions"}  # forms of labels
 DOMINANT = 0.8  # of the training rows, from which on one label is more than all others should leave it
 SHOWN = 3  # rare labels in a warning
 RARE = 0.1  # of an even share of the rows, below which a label is hardly learnt
@@ -40,9 +42,18 @@ def unlearnable(data: "Data") -> str | None:
     if len(names) > max(MANY, rows / 2):
         return (
             f"{len(names):,} different labels in {rows:,} training rows, such as {names[0]!r}, look like "
-            "an identifier; name the right column with --label-column, or use --kind regression for numbers"
+            f"an identifier; name the right column with --label-column{or_numbers(names)}"
         )
     return None
+
+
+def or_numbers(names: tuple[str, ...]) -> str:
+    """The remedy for labels that are numbers.
+
+    >>> or_numbers(("1", "2.5")), or_numbers(("u0", "u1"))
+    (', or use --kind regression for numbers', '')
+    """
+    return ", or use --kind regression for numbers" if {form(name) for name in names} <= NUMERIC else ""
 
 
 def doubtful(data: "Data") -> list[str]:

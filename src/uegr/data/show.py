@@ -53,11 +53,12 @@ def print_data(data: Data, rows: int) -> None:
         console.print(Text(f"\n{data.name} {split['split']}, {split['rows']:,} rows", "bold"))
         print_bars(console, split["balance"])
         table = Table(box=None, header_style="dim")
-        for column in ("row", "label", "text", "pair") if rows else ():
+        there = data.splits[split["split"]].column_names
+        columns = [column for column in ("label", "text", "pair") if column in there] if rows else []
+        for column in ["row", *columns] if rows else []:
             table.add_column(column, justify="right" if column == "row" else "left", overflow="fold")
-        for number, row in enumerate(split["examples"], 1):
-            cells = [str(row.get("label", "")), row["text"], row.get("pair", "")]
-            table.add_row(str(number), *(plain(cell) for cell in cells))
+        for number, row in zip(data.numbers(split["split"]), split["examples"], strict=False):
+            table.add_row(str(number), *(plain(str(row[column])) for column in columns))
         console.print(table)
 
 

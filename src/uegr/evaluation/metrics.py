@@ -4,13 +4,14 @@ Predictions are (rows, classes) scores, of which the largest counts, or (rows,) 
 constant predictions is undefined; it is 0 here, as in GLUE's tables.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from uegr.errors import InputError, did_you_mean
-from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, interval, proportion
+from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, groups_of, interval, proportion
 
 Metric = Callable[..., float]  # predictions (rows,), labels (rows,), and for classes how often each row counts
 
@@ -39,10 +40,10 @@ def f1(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = 
 
 
 def macro_f1(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """The mean of F1 over the classes that occur in labels or predictions."""
+    """The mean of F1 over the classes that occur in labels or predictions, also where such a row counts 0 times."""
     right, truth, answers = per_class(predictions, labels, counts)
-    occurs = truth + answers > 0
-    return float(np.mean(2 * right[occurs] / (truth + answers)[occurs]))
+    occurs = np.bincount(np.concatenate([predictions, labels]).astype(np.int64)) > 0
+    return float(np.mean(2 * right[occurs] / np.maximum(truth + answers, 1)[occurs]))
 
 
 def balanced_accuracy(predictions: np.ndarray, labels: np.ndarray, counts: np.ndarray | None = None) -> float:
@@ -90,6 +91,7 @@ METRICS: dict[str, Metric] = {
 }
 OF_VALUES = {"pearson", "spearman"}
 OF_CLASSES = ("macro_f1", "balanced_accuracy")  # of every classifier, beside what its card names
+FEWEST = 5  # rows of a class, below which a mean over classes has no interval
 
 
 def task_metrics(named: Sequence[str], chosen: str | None, regression: bool) -> tuple[str, ...]:
@@ -119,7 +121,10 @@ def score(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, floa
 
 
 def measure(names: Iterable[str], predictions: Any, labels: Any, seed: int = 0) -> dict[str, Figure]:
-    """As `score`, each metric with its interval: Wilson's for accuracy, the bootstrap over rows for the others."""
+    """As `score`, each metric with its interval: Wilson's for accuracy, the bootstrap over rows for the others.
+
+    The ends are NaN for a mean over classes where a class has fewer than `FEWEST` rows.
+    """
     return {name: figure(name, *prepare(name, predictions, labels), seed) for name in names}
 
 
@@ -128,6 +133,8 @@ def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) ->
         return proportion(int((predictions == labels).sum()), len(labels))
     if name in OF_VALUES:
         return bootstrap(METRICS[name], predictions, labels, seed=seed)
+    if name in OF_CLASSES or (name == "f1" and max(predictions.max(), labels.max()) > 1):
+        return bootstrap_of_classes(METRICS[name], predictions, labels, seed)
     return bootstrap_of_cells(METRICS[name], predictions, labels, seed)
 
 
@@ -137,6 +144,22 @@ def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarr
     drawn = np.random.default_rng(seed).multinomial(len(labels), counts / len(labels), size=FEW_RESAMPLES)
     resampled = [metric(*cells[:, row > 0], row[row > 0]) for row in drawn]
     return interval(metric(predictions, labels), resampled, len(labels))
+
+
+def bootstrap_of_classes(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
+    """As `bootstrap_of_cells`, of a mean over classes: each keeps its rows, or a resample would leave a rare one out.
+
+    A class with fewer than `FEWEST` rows tells too little of its other rows, so that there is no interval then.
+    """
+    value, rows = metric(predictions, labels), np.unique(labels, return_counts=True)[1]
+    if rows.min() < FEWEST:
+        return Figure(value, math.nan, math.nan, len(labels))
+    cells, counts = np.unique(np.stack([predictions, labels]), axis=1, return_counts=True)
+    drawn, generator = np.empty((FEW_RESAMPLES, len(counts)), dtype=np.int64), np.random.default_rng(seed)
+    for of_class in groups_of(cells[1]):
+        size = counts[of_class].sum()
+        drawn[:, of_class] = generator.multinomial(size, counts[of_class] / size, size=FEW_RESAMPLES)
+    return interval(value, [metric(*cells, row) for row in drawn], len(labels))
 
 
 def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -54,9 +54,9 @@ def validation_split(task: Task) -> str | None:
 
 
 def untaught(task: Task) -> Iterator[str]:
-    """Whether a classifier is not above chance: what never was right is not broken either."""
+    """Whether a classifier is not shown to be above chance: what never was right is not broken either."""
     found = task.scores.get(measured_split(task) or "", {}).get("balanced_accuracy")
-    if found is not None and task.labels and found.low <= 1 / len(task.labels):
+    if found is not None and task.labels and not found.low > 1 / len(task.labels):  # NaN is not above
         yield f"{AT_CHANCE}: balanced accuracy {percent(found)}, chance is {100 / len(task.labels):.1f}%"
 
 

@@ -7,7 +7,9 @@ and returns control. It never calls backward, and does not know about devices or
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, ClassVar, Protocol, Union, get_args, get_origin
 
 import torch
 from torch import Tensor, nn
@@ -117,6 +119,7 @@ def configured(factory: MethodFactory) -> MethodFactory:
 
     def build(**options: Any) -> Method:
         signature = inspect.signature(factory)
+        check_options(factory.__name__, signature.parameters, options)
         bound = signature.bind(**options)
         bound.apply_defaults()
         try:
@@ -130,6 +133,20 @@ def configured(factory: MethodFactory) -> MethodFactory:
     build.__signature__ = inspect.signature(factory)  # type: ignore[attr-defined]
     _factories.append(build)
     return build
+
+
+def check_options(name: str, known: Mapping[str, inspect.Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse an option that the method does not have, and what is no number where one is expected."""
+    for key, value in given.items():
+        if key not in known:
+            near = get_close_matches(key, known, n=1, cutoff=0.6)
+            remedy = f"did you mean {near[0]}? " if near else ""
+            raise TypeError(f"{name} has no option {key}; {remedy}its options: {', '.join(known) or 'none'}")
+        kind = known[key].annotation
+        kinds = set(get_args(kind)) if get_origin(kind) in (Union, UnionType) else {kind}
+        unfit = isinstance(value, str | list | tuple | dict) or (value is None and type(None) not in kinds)
+        if unfit and kinds <= {int, float, type(None)}:
+            raise ValueError(f"{name}: expected a number for {key}, got {value!r}")
 
 
 def predictions(model: nn.Module, logits: Tensor, batch: Batch) -> Tensor:
@@ -168,5 +185,5 @@ def task_loss(output: Any) -> Tensor:
     """The model's own loss on its own labels: cross-entropy, or the squared error of a regression."""
     loss = output.get("loss") if isinstance(output, dict) else output[0]
     if loss is None:
-        raise ValueError("expected a model that returns a loss for its labels, got none; does the batch have labels?")
+        raise ValueError("expected a model that returns a loss for its labels, got none; add labels to the batch")
     return loss  # type: ignore[no-any-return]

@@ -19,7 +19,10 @@ def chosen_device(name: str | None = None) -> torch.device:
         raise InputError(f"unknown device {name}; choose one of: {', '.join(here)}")
     if not here[name]:
         found = ", ".join(one for one, there in here.items() if there)
-        raise InputError(f"expected a device of this machine ({found}), got --device {name}, which torch does not find")
+        raise InputError(
+            f"expected a device of this machine ({found}), got --device {name}, which torch does not find; "
+            "leave out --device"
+        )
     return torch.device(name)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from uegr import data as data_room
-from uegr.attacks import Example, Results, Victim
+from uegr.attacks import Example, Results, Victim, load_surface
 from uegr.attacks import attack as attack_model
 from uegr.attacks.engine import tool_of
 from uegr.attacks.journal import discard, outcomes_so_far
@@ -52,7 +52,8 @@ def attack_run(
     """
     if resume and overwrite:
         raise InputError("expected --resume or --overwrite, got both; --overwrite starts over")
-    tool_of(attack, settings or {}, surface)  # raises before anything is read
+    lexical = tool_of(attack, settings or {}, surface).lexical  # raises before anything is read
+    known = load_surface(surface) if lexical and surface != "default" else surface
     run = open_run(place, trust_remote_code=trust_remote_code, device=device)
     chosen = run.task(task or own_task(run.tasks, dataset))
     data = chosen.held_out(dataset, **reading)
@@ -72,7 +73,7 @@ def attack_run(
         Victim(chosen.model, chosen.tokenizer, max_length=chosen.max_length, temperature=heat.value if heat else 1.0),
         [Example(text, int(label)) for text, label in zip(texts_of(rows), labels_of(rows), strict=True)],
         attack,
-        surface=surface,
+        surface=known,
         side=side,
         budget=budget,
         seed=seed,

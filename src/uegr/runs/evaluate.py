@@ -6,17 +6,25 @@ from typing import Any
 
 from uegr.data import Data, evaluation_sets
 from uegr.evaluation.calibration import BINS
+from uegr.evaluation.metrics import FEWEST, OF_CLASSES
 from uegr.evaluation.sets import Sets
 from uegr.evaluation.suite import Radii, evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
 from uegr.runs.finished import FinishedTask, open_run
 from uegr.runs.sets import gathered
+from uegr.statistics.classes import spelt
 from uegr.training.callbacks import progress_bar
 
 USUAL = ("fgm", "shift")
 CURVES = ("fgm", "noise", "pgd")  # accuracy when the embedded input moves
 FIGURES = (*USUAL, "noise", "pgd", "adversarial", "anomaly", "landscape", "drift")
+REMEDIES = {  # where no card names a set
+    "shift": "name one with --dataset",
+    "adversarial": "score your own with --dataset",
+    "anomaly": "in Python, gathered(data, anomaly=[...]) takes one (docs/evaluation.md)",
+}
+NAMED = 3  # classes in a reason
 Stage = Callable[[str, int, int], None]  # what is measured, how many rows are done, of how many
 
 
@@ -94,10 +102,21 @@ def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
     named = {use.kind for _, use in evaluation_sets(found.data)}  # of those, each that is not here has its own reason
     for kind in ("shift", "adversarial", "anomaly"):
         if kind in wanted - named and not getattr(found, kind):
-            missing.setdefault(kind, f"no card names such a set for {found.data}")
-    if "shift" in missing:
-        missing["shift"] += "; name one with --dataset"
-    return missing
+            missing.setdefault(kind, f"no card names such a set for {found.data}; {REMEDIES[kind]}")
+    return missing | without_interval(found)
+
+
+def without_interval(found: Evaluation) -> dict[str, str]:
+    """The intervals that rest on too few rows of a class."""
+    table = found.classes.table if found.classes is not None else {}
+    few = [f"{spelt(name)} ({one.n})" for name, one in table.items() if 0 < one.n < FEWEST]
+    more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
+    why = f"{found.split} has fewer than {FEWEST} rows of {', '.join(few[:NAMED])}{more}; add rows of each"
+    return {
+        f"interval of {name}": why
+        for name in OF_CLASSES
+        if few and name in found.clean and not found.clean[name].bounded
+    }
 
 
 def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:

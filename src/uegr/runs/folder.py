@@ -24,6 +24,7 @@ from uegr.result import Result
 from uegr.runs import model_card
 
 RESULT, CONFIG, METRICS = results.NAME, "config.yaml", "metrics.jsonl"
+GRID = "grid.yaml"  # in the folder of a grid
 LOCK = ".lock"  # held while a run is trained, and while result.json is replaced
 ANSWERS = "answers.safetensors"  # of teachers, while a run that has some is not done
 
@@ -132,9 +133,10 @@ def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
         if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {LOCK}):
             raise InputError(f"expected a new or empty folder, got {folder}; choose another --output")
         return
+    if not resume and is_done(folder):
+        raise InputError(f"{folder} holds a finished run; choose another --output, or remove the folder")
     if not resume:
-        state = "a finished run" if is_done(folder) else "an unfinished run"
-        raise InputError(f"{folder} holds {state}; continue it with --resume, or choose another --output")
+        raise InputError(f"{folder} holds an unfinished run; continue it with --resume, or choose another --output")
     if changed := [key for key in config | before if config.get(key) != before.get(key)]:
         raise InputError(
             f"{folder} was started with another {', '.join(changed)} (see its {CONFIG}); "
@@ -142,10 +144,19 @@ def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
         )
 
 
-def check_started(folder: Path) -> None:
-    """Raise if there is no run to resume."""
-    if not (folder / CONFIG).is_file():
-        raise InputError(f"nothing to resume in {folder}: it has no {CONFIG}; leave out --resume to start a run")
+def check_started(folder: Path, start: str) -> None:
+    """Raise if there is no run to resume; `start` says how one is started."""
+    if (folder / CONFIG).is_file():
+        return
+    if (folder / GRID).is_file():
+        command = f"uegr benchmark FILE --output {quote(str(folder))}"
+        raise InputError(
+            f"{folder} is the folder of a grid, not of a run; resume it with `{command}` and the grid's FILE"
+        )
+    found = (
+        f"it has no {CONFIG}" if folder.is_dir() else "it is a file" if folder.exists() else "there is no such folder"
+    )
+    raise InputError(f"nothing to resume in {folder}: {found}; {start}")
 
 
 def clear_checkpoints(folder: Path) -> None:

@@ -87,7 +87,7 @@ def from_source(task: FinishedTask, source: str, split: str | None, **reading: A
         reading = {name: value for name, value in remembered.items() if value is not None} | reading
         reading = as_before(source, task.about.columns, **reading)
     try:
-        data = data_room.load(source, labelled=False, **reading)
+        data = data_room.load(source, labelled=False, null_as_empty=True, **reading)
     except NotFound as error:
         if "/" in source or Path(source).suffix:  # the name of a file
             raise

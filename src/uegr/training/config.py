@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from uegr import safe_yaml
-from uegr.errors import InputError, did_you_mean
+from uegr.errors import InputError, did_you_mean, warn
 from uegr.methods import Method
 from uegr.methods.contract import MethodFactory
 from uegr.training.factories import factory, is_own, refuse_code
+from uegr.training.overrides import put, setting_of
 
 PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
@@ -231,14 +232,11 @@ def read_config(
     if path is not None:
         merged = load_yaml(path)
         check_code(path, merged, given | {setting.partition("=")[0] for setting in settings}, allow_code)
-    for key in overrides:
-        if key in given:
-            put(merged, key.split("."), overrides[key])
-    for setting in settings:
-        key, equals, text = setting.partition("=")
-        if not equals or ("." not in key and key != "seed"):
-            raise InputError(f"expected --set section.key=value, such as method.epsilon=0.2, got {setting!r}")
-        put(merged, key.split("."), parsed(text))
+    chosen = {key: overrides[key] for key in overrides if key in given} | dict(map(setting_of, settings))
+    if path is not None and "method.name" in chosen:
+        merged["method"] = fitting_options(path, merged.get("method"), chosen["method.name"])
+    for key, value in chosen.items():
+        put(merged, key.split("."), value)
     try:
         return validated(merged)
     except InputError as error:
@@ -267,32 +265,19 @@ def check_code(path: Path, content: dict[str, Any], given: set[str], allowed: bo
     refuse_code(str(path), methods=methods, trusting=trusting, allowed=allowed)
 
 
+def fitting_options(path: Path, section: Any, method: str) -> Any:
+    """The file's section of the method, without its options where another method was chosen; warns with their names."""
+    theirs = section if isinstance(section, dict) else {}
+    name = theirs.get("name", RECOMMENDED["name"])
+    if name == method or not (options := [key for key in theirs if key != "name"]):
+        return {} if section is None else section
+    warn(f"{path}: the options of {name} do not count for {method}: {', '.join(map(str, options))}")
+    return {"name": name}
+
+
 def load_yaml(path: Path) -> dict[str, Any]:
     """A run's configuration; a bare name stands for its section's `name`, and an empty section for its defaults."""
     content = safe_yaml.read_mapping(path, "method, model, dataset")
     content = {key: value for key, value in content.items() if value is not None}
     sections = ("method", "model", "dataset", "augment")
     return {k: {"name": v} if k in sections and isinstance(v, str) else v for k, v in content.items()}
-
-
-def put(target: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set a nested key, making the sections on the way."""
-    for part in path[:-1]:
-        target = target.setdefault(part, {})
-        if not isinstance(target, dict):
-            raise InputError(f"expected a section at {'.'.join(path[:-1])}, got {target!r}")
-    target[path[-1]] = value
-
-
-def parsed(text: str) -> Any:
-    """A value as YAML reads it: numbers, true, null, [0.3, 0.5], or a word; 1e-5 is a number too."""
-    try:
-        value = safe_yaml.load(text, "the value")
-    except InputError:
-        return text
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value

@@ -65,10 +65,17 @@ class OwnLoss:
             if labels is not None and not isinstance(output, dict):
                 raise InputError(f"expected outputs by name for compute_loss_func, got a {type(output).__name__}")
             if labels is not None:
-                output["loss"] = function(output, labels, num_items_in_batch=None)
+                output["loss"] = checked(function(output, labels, num_items_in_batch=None))
             return output
 
         return [model.register_forward_pre_hook(take, with_kwargs=True), model.register_forward_hook(give)]
+
+
+def checked(loss: Any) -> Tensor:
+    """What the function returned, if it is a loss."""
+    if not isinstance(loss, Tensor):
+        raise InputError(f"expected compute_loss_func to return a tensor, got {type(loss).__name__}; return the loss")
+    return loss
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,10 @@ def chosen_loss(
     """What takes the place of the model's loss, if anything does; `soft` are temperature and smoothing of labels."""
     if balance not in (None, "weights", "sampling"):
         raise InputError(f"expected balance to be weights, sampling or None, got {balance!r}")
+    if function is not None and not callable(function):
+        raise InputError(
+            f"expected compute_loss_func to be a function of outputs and labels, got {type(function).__name__}"
+        )
     check_softness(model, *soft)
     if balance != "weights" and soft == (1, 0):
         return function
