@@ -112,7 +112,7 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
     """A table, what was left out, the cost of both, and one sentence."""
     from uegr.console import Console
 
-    title = f"{found.data}: {found.rows:,} rows, the same for both"
+    title = f"{found.data}: {found.rows:,} row{'s' * (found.rows != 1)}, the same for both"
     Console().print(table_of(title, pairs, short_names(first, second)))
     if (tested := sum(pair.p is not None for pair in pairs)) > 1:
         echo(f"p: after Holm's adjustment for {tested} measures")
