@@ -40,6 +40,13 @@ def test_one_row_is_one_row(uegr: Command, finished: Path, same: Path) -> None:
     assert "one: 1 row, the same for both" in out
 
 
+def test_a_difference_without_an_interval_says_why(uegr: Command, finished: Path, same: Path) -> None:
+    code, out, error = uegr("compare", finished, same, "--rows", 5)
+    assert code == 0, error
+    assert "+0.0 (no interval)" in out
+    assert "no interval: every draw of these rows gives the same difference; more rows may tell" in out
+
+
 def test_settings_that_differ_besides_the_method_are_told(uegr: Command, finished: Path, same: Path) -> None:
     assert "differs" not in uegr("compare", finished, same)[1]
     other = same.parent / "longer"
