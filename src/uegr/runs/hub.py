@@ -65,7 +65,7 @@ def check_name(name: str) -> None:
     uegr.errors.InputError: expected a repository as owner/name, such as me/my-model, got my-model...
     """
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # public, but not in __all__
 
     try:
         validate_repo_id(name)
