@@ -90,7 +90,7 @@ def test_a_model_that_cannot_be_is_one_line(uegr: Command, ledger: Path, name: s
 
 def test_evidence_from_another_model_and_the_reports_order_are_told(uegr: Command, ledger: Path) -> None:
     out = uegr("recommend", "--rows", 1000, "--model", "owner/name", "--ledger", ledger)[1]
-    assert "No study near has owner/name: the evidence is from minilm, of the same kind." in out
+    assert "No study near has owner/name: the evidence is from minilm, also pretrained." in out
     own = uegr("recommend", "--rows", 1000, "--model", "minilm", "--ledger", ledger)[1]
     assert "No study near" not in own
     assert "A report may rank otherwise" in own

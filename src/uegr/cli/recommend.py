@@ -88,11 +88,13 @@ def is_slow(path: str, value: Any) -> bool:
 
 def notes(found: "Recommendation") -> list[str]:
     """What a reader should know of the command and of the evidence."""
+    from uegr.models.card import from_scratch
     from uegr.report.recommendation import caveats
 
+    kind = "trained from scratch" if from_scratch(found.question.model) else "pretrained"
     slow = any(is_slow(*setting) for setting in chosen_settings(found).items())
     without = "The study trained in bf16; that is left out here, since this processor has no bf16 instructions."
-    return [*([without] if slow else []), *caveats(found)]
+    return [*([without] if slow else []), *caveats(found, kind)]
 
 
 def flag(key: str) -> bool:
