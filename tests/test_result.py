@@ -70,7 +70,10 @@ def changed(*path: str, value: Any = None, remove: bool = False) -> str:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "is not valid JSON"),
+        (
+            "{",
+            "is not valid JSON: line 1, column 2: expecting property name enclosed in double quotes; restore the file",
+        ),
         ("[]", "expected schema 1, got 'no mapping'; train it again"),
         ("{}", "expected schema 1, got 'none'; train it again with this version"),
         (changed("schema", value=2), "expected schema 1, got 2; train it again with this version"),

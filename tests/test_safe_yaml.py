@@ -50,6 +50,31 @@ def test_what_would_not_end_well_is_refused_at_once_in_one_line(name: str) -> No
     assert "\n" not in error
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 1\nb: [1, 2\nc: 3\n", "line 3, column 2: while parsing a flow sequence, did not find expected ',' or ']'"),
+        ("a: 1\n  b: 2\n", "line 2, column 4: mapping values are not allowed in this context"),
+        ("a: \x07", "control characters are not allowed"),
+    ],
+)
+def test_what_is_wrong_has_its_place_and_no_word_of_the_parsers_own(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(text, "x.yaml")
+    assert said in str(caught.value)
+    assert "unicode string" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_or_cannot_be_read_is_said_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^no file .*gone\.yaml; check the path$"):
+        safe_yaml.read_mapping(tmp_path / "gone.yaml", "a")
+    with pytest.raises(InputError, match=r"^cannot read [^']*: Is a directory$"):
+        safe_yaml.read_mapping(tmp_path, "a")
+    (tmp_path / "bytes.yaml").write_bytes(b"a: \xff")
+    with pytest.raises(InputError, match=r"bytes\.yaml: it is not text in UTF-8$"):
+        safe_yaml.read_mapping(tmp_path / "bytes.yaml", "a")
+
+
 def test_ordinary_aliases_and_merges_are_read() -> None:
     found = load("a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\nd: null", "x.yaml")
     assert found == {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1, "y": 2}, "d": None}

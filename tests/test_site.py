@@ -32,6 +32,12 @@ def test_a_page_that_nobody_placed_is_under_more(monkeypatch: pytest.MonkeyPatch
     assert placed(nav) == ["index.md", "new_page.md"]
 
 
+def test_the_palette_starts_with_the_systems() -> None:
+    first, *others = site_pages.settings()["theme"]["palette"]
+    assert (first["media"], "scheme" in first) == ("(prefers-color-scheme)", False)
+    assert [one["scheme"] for one in others] == ["default", "slate"]
+
+
 def test_links_of_the_site_lead_to_pages_and_pictures(tmp_path: Path) -> None:
     site_pages.write_source(tmp_path)
     for page in (tmp_path / "site-source").rglob("*.md"):
@@ -69,6 +75,20 @@ def test_a_page_asks_nobody_and_fits(site: Path, page: str, width: int, dark: bo
         outside = [url for url in tab.requests() if not url.startswith(("data:", "file:"))]
         assert outside == []
         assert tab.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+SCHEME = "document.body.getAttribute('data-md-color-scheme')"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(program() is None, reason="no Chromium here")
+def test_the_colours_follow_the_system_also_after_a_visit(site: Path) -> None:
+    """A first visit in the dark was kept, and the pages stayed dark in the light."""
+    with browser() as tab:
+        for dark in (True, False, True):
+            tab.size(1440, 900, dark)
+            tab.open(site / "index.html")
+            tab.until(f"{SCHEME} === '{'slate' if dark else 'default'}'", seconds=10)
 
 
 FOUND = """[...document.querySelectorAll('*')].filter(one => one.shadowRoot)

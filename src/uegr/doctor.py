@@ -16,6 +16,7 @@ from uegr.cache import cache_folder
 
 SECONDS = 3.0  # to wait for the hub
 BF16 = ("avx512_bf16", "amx_bf16", "bf16")  # processor flags: x86, x86 with matrices, ARM
+CPU = Path("/proc/cpuinfo")
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 FEATURES = {  # an optional extra of the package, and what it is for
     "peft": "train adapters: `uegr train --lora`",
@@ -94,7 +95,7 @@ def machine() -> Iterator[tuple[str, str]]:
     limit = os.environ.get("OMP_NUM_THREADS")
     told = f" (OMP_NUM_THREADS={limit})" if limit else ""
     yield "processors", f"{os.cpu_count()}; threads of torch: {torch.get_num_threads()}{told}"
-    yield "bf16 instructions", bf16(Path("/proc/cpuinfo"))
+    yield "bf16 instructions", bf16(CPU)
     device = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     count = torch.accelerator.device_count() if device is not None else 0
     yield "accelerator", f"{count} x {device.type}" if device is not None else "none, models run on the processor"
@@ -102,13 +103,20 @@ def machine() -> Iterator[tuple[str, str]]:
 
 def bf16(about: Path) -> str:
     """Whether the processor computes in bfloat16 itself; training in bf16 is slow where it does not."""
-    if not about.is_file():
+    found = bf16_flags(about)
+    if found is None:
         return "not known on this system"
+    return f"yes: {', '.join(found)}" if found else "no; `uegr train --precision bf16` is slow here"
+
+
+def bf16_flags(about: Path = CPU) -> list[str] | None:
+    """The processor's flags for bfloat16; None where the system does not tell its flags."""
+    if not about.is_file():
+        return None
     names = {"flags", "Features"}
     lines = (line.partition(":") for line in about.read_text(encoding="utf-8", errors="replace").splitlines())
     known = next((rest.split() for name, _, rest in lines if name.strip() in names), [])
-    found = [flag for flag in BF16 if flag in known]
-    return f"yes: {', '.join(found)}" if found else "no; `uegr train --precision bf16` is slow here"
+    return [flag for flag in BF16 if flag in known]
 
 
 def data_and_models() -> Iterator[tuple[str, str]]:

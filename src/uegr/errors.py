@@ -41,3 +41,15 @@ def did_you_mean(word: str, choices: Iterable[str]) -> str:
     choices = sorted(choices)
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else "choose one of: " + ", ".join(choices)
+
+
+def nearest(word: str, choices: Iterable[str], command: str) -> str:
+    """The nearest names, and the command that lists all of them: where the whole choice is too long for a line.
+
+    >>> nearest("uger", ["vanilla", "uegr"], "uegr list methods")
+    'did you mean uegr? See `uegr list methods`'
+    >>> nearest("x", ["vanilla", "uegr"], "uegr list methods")
+    'see `uegr list methods`'
+    """
+    close = get_close_matches(word, sorted(choices), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}? See `{command}`" if close else f"see `{command}`"

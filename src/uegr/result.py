@@ -21,6 +21,7 @@ from uegr.statistics.rows import checked_rows
 
 SCHEMA: Literal[1] = 1
 NAME = "result.json"
+RESTORE = "restore the file, or train the run again"
 
 
 def figure_of(stored: Any) -> Any:
@@ -278,14 +279,17 @@ class Result(Part):
 
 def parsed(text: str | bytes, path: Path) -> Result:
     """The result in a file's content; one line names the file and the field where it does not fit."""
-    stored = safe_json.load(text, path)
+    try:
+        stored = safe_json.load(text, path)
+    except InputError as error:
+        raise InputError(f"{error}; {RESTORE}") from None
     schema = stored.get("schema", "none") if isinstance(stored, dict) else "no mapping"
     if schema != SCHEMA or isinstance(schema, bool):
         raise InputError(f"{path}: expected schema {SCHEMA}, got {schema!r:.40}; train it again with this version")
     try:
         return Result.model_validate(stored)
     except ValidationError as error:
-        raise InputError(f"{path}: {safe_json.complaint(error)}") from None
+        raise InputError(f"{path}: {safe_json.complaint(error)}; {RESTORE}") from None
 
 
 def read(path: Path) -> Result:

@@ -27,6 +27,9 @@ def load(text: str | bytes, where: Path) -> Any:
     try:
         stored = json.loads(text, parse_float=number, parse_constant=number)
         json.dumps(stored, ensure_ascii=False).encode("utf-8")  # half a surrogate pair cannot be written anywhere
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{where} is not valid JSON: {place}: {error.msg[:1].lower()}{error.msg[1:]}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not valid JSON: {error}") from None
     return stored

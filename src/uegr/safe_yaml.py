@@ -23,7 +23,7 @@ def load(text: str, where: str) -> Any:
     {'a': [1, True, 'b']}
     >>> load("a: [1", "x.yaml")
     Traceback (most recent call last):
-    uegr.errors.InputError: x.yaml is not valid YAML: while parsing a flow sequence...
+    uegr.errors.InputError: x.yaml is not valid YAML: line 2, column 1: while parsing a flow sequence...
     """
     try:
         check_depth(text)
@@ -37,15 +37,27 @@ def load(text: str, where: str) -> Any:
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, OverflowError) as error:  # !!int x, 2020-13-45
-        raise InputError(f"{where} is not valid YAML: {' '.join(str(error).split())}") from None
+        raise InputError(f"{where} is not valid YAML: {complaint(error)}") from None
+
+
+def complaint(error: Exception) -> str:
+    """Where and what is wrong, on one line."""
+    mark = error.problem_mark or error.context_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    if not isinstance(error, yaml.MarkedYAMLError) or mark is None:
+        return " ".join(str(error).replace(' in "<unicode string>",', " at").split())
+    said = ", ".join(filter(None, (error.context, error.problem)))
+    return f"line {mark.line + 1}, column {mark.column + 1}: {' '.join(said.split())}"
 
 
 def read_mapping(path: Path, keys: str) -> dict[str, Any]:
     """A mapping from a YAML file; `keys` names those that are expected."""
     try:
         content = load(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        raise InputError(f"no file {path}; check the path") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+        reason = error.strerror or error if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise InputError(f"cannot read {path}: {reason}") from None
     if not isinstance(content, dict):
         raise InputError(f"expected a mapping with keys such as {keys} in {path}, got {content!r:.60}")
     return content

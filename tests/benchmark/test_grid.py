@@ -68,7 +68,7 @@ MISTAKES = {
     ),
     "a file of settings that is missing": (
         {"methods": [{"name": "vanilla", "per_dataset": "gone.yaml"}]},
-        "cannot read",
+        "gone.yaml; check the path",
     ),
     "no path": ({"vary": {"epsilon": [1]}}, "expected section.key, such as method.epsilon, got 'epsilon'"),
     "nothing to vary": ({"vary": {"method.epsilon": 3}}, "expected a list of values, or pairs"),
@@ -108,7 +108,7 @@ def test_files_that_are_no_grid_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("a: [")
     assert "expected a mapping" in run(tmp_path / "a.yaml")[2]
     assert "is not valid YAML" in run(tmp_path / "b.yaml")[2]
-    assert "cannot read" in run(tmp_path / "c.yaml")[2]
+    assert "no file" in run(tmp_path / "c.yaml")[2]
 
 
 def test_settings_win_in_the_order_of_the_documentation() -> None:

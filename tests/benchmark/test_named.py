@@ -26,8 +26,19 @@ def test_a_local_file_comes_before_the_name(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_an_unknown_name_helps() -> None:
-    with pytest.raises(InputError, match="file or the name of a grid, got quik; did you mean quick"):
+    with pytest.raises(InputError, match="file or the name of a grid, got quik; did you mean quick") as caught:
         named.grid_file(Path("quik"))
+    assert str(caught.value).endswith("? See `uegr list grids`")
+    assert len(str(caught.value)) < 150  # not all thirty names
+
+
+def test_a_folder_and_a_file_that_is_not_there_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("zzz").mkdir()
+    with pytest.raises(InputError, match=r"got the folder zzz; see `uegr list grids`$"):
+        named.grid_file(Path("zzz"))
+    with pytest.raises(InputError, match=r"^no file nosuch.yaml; check the path, or see `uegr list grids`$"):
+        named.grid_file(Path("nosuch.yaml"))
 
 
 def test_a_named_grid_is_planned_outside_of_the_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ READ = (*READ_LABELS, "predict", "compare")
 # them for messages about one run: a cell is configured by the keys of its YAML, which have the flags' names.
 RAISED_BY: dict[str, tuple[str, ...]] = {
     "data": READ,
+    "data/duplicates": ("evaluate", "attack", "compare"),
     "data/labels": READ_LABELS,
     "data/load": READ_LABELS,
     "data/sanity": ("train",),
@@ -41,6 +42,7 @@ RAISED_BY: dict[str, tuple[str, ...]] = {
     "runs/compare": ("compare",),
     "runs/replay": ("attack",),
     "runs/evaluate": ("evaluate",),
+    "runs/hub": ("export",),
     "runs/finished": ("attack", "evaluate"),
     "runs/interpolate": ("interpolate",),
     "runs/predict": ("predict",),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_run import write_csv
 from uegr.cli.compare import sentence, table_of
 from uegr.console import Console
 from uegr.statistics import Figure
@@ -30,6 +31,20 @@ def test_a_run_and_its_copy_do_not_differ(uegr: Command, finished: Path, same: P
     assert out.splitlines()[-1] == "no difference shown. Two runs only: another seed may give another result."
     assert "3 forward and 3 backward passes" in out
     assert re.search(r"\d s of processor time, \d+ s of wall time", out)
+
+
+def test_one_row_is_one_row(uegr: Command, finished: Path, same: Path) -> None:
+    file = write_csv(same.parent / "one.csv", [("a fine film", "good")])
+    code, out, error = uegr("compare", finished, same, "--dataset", file)
+    assert code == 0, error
+    assert "one: 1 row, the same for both" in out
+
+
+def test_a_difference_without_an_interval_says_why(uegr: Command, finished: Path, same: Path) -> None:
+    code, out, error = uegr("compare", finished, same, "--rows", 5)
+    assert code == 0, error
+    assert "+0.0 (no interval)" in out
+    assert "no interval: every draw of these rows gives the same difference; more rows may tell" in out
 
 
 def test_settings_that_differ_besides_the_method_are_told(uegr: Command, finished: Path, same: Path) -> None:

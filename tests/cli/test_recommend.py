@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from tests.report.test_recommendation import EASY, cell, fill
+from uegr import doctor
 from uegr.cli import app
 from uegr.ledger import package
 from uegr.ledger.entries import entry, write
@@ -59,14 +60,55 @@ def test_json_has_the_choice_the_evidence_and_the_rivals(uegr: Command, ledger: 
     assert found["rivals"][0]["method"] == "fgm"
 
 
-def test_without_evidence_it_says_so(uegr: Command, tmp_path: Path) -> None:
-    code, out, _ = uegr("recommend", "--rows", 1000, "--ledger", tmp_path)
+def test_without_evidence_it_says_so(uegr: Command, ledger: Path) -> None:
+    code, out, _ = uegr("recommend", "--rows", 1000, "--model", "textcnn", "--ledger", ledger)
     assert code == 0
     assert out.splitlines() == [
         "No evidence yet for such a model: nothing was measured. Use vanilla: it costs least.",
-        "  uegr train --method vanilla --model minilm --dataset DATA",
+        "  uegr train --method vanilla --model textcnn --dataset DATA",
         "Evidence: nothing.",
     ]
+
+
+@pytest.mark.parametrize("inside", ["", "study", "study/cells"])
+def test_a_folder_that_is_no_ledger_is_one_line(uegr: Command, tmp_path: Path, inside: str) -> None:
+    (tmp_path / inside).mkdir(parents=True, exist_ok=True)
+    code, out, error = uegr("recommend", "--rows", 1000, "--ledger", tmp_path)
+    assert (code, out) == (2, "")
+    assert f"got {tmp_path}, which has no study with results; name the folder that `uegr benchmark --ledger`" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("nosuch", "see `uegr list models`"), ("minlm", "did you mean minilm"), ("a/b/c", "see `uegr list models`")],
+)
+def test_a_model_that_cannot_be_is_one_line(uegr: Command, ledger: Path, name: str, remedy: str) -> None:
+    code, out, error = uegr("recommend", "--rows", 1000, "--model", name, "--ledger", ledger)
+    assert (code, out) == (2, "")
+    assert error.startswith(f"expected an alias, a folder or owner/name, got {name}; {remedy}")
+
+
+def test_evidence_from_another_model_and_the_reports_order_are_told(uegr: Command, ledger: Path) -> None:
+    out = uegr("recommend", "--rows", 1000, "--model", "owner/name", "--ledger", ledger)[1]
+    assert "No study near has owner/name: the evidence is from minilm, also pretrained." in out
+    own = uegr("recommend", "--rows", 1000, "--model", "minilm", "--ledger", ledger)[1]
+    assert "No study near" not in own
+    assert "A report may rank otherwise" in own
+
+
+@pytest.mark.parametrize(("flags", "shown"), [([], False), (["amx_bf16"], True), (None, True)])
+def test_bf16_is_left_out_where_the_processor_lacks_it(
+    uegr: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str] | None, shown: bool
+) -> None:
+    monkeypatch.setattr(doctor, "bf16_flags", lambda: flags)
+    fill(tmp_path, {"vanilla": EASY["vanilla"]})
+    for seed in range(3):
+        made = cell("fgm", seed, 0.9, 0.5, "imdb", train_size=1000)
+        config = made.config.model_copy(update={"training": made.config.training | {"precision": "bf16"}})
+        write(tmp_path / "main", entry("main", f"fgm-{seed}", made.model_copy(update={"config": config})))
+    out = uegr("recommend", "--rows", 1000, "--ledger", tmp_path)[1]
+    assert ("--precision bf16" in out.splitlines()[1]) == shown
+    assert ("this processor has no bf16 instructions" in out) != shown
 
 
 def test_the_packages_own_ledger_is_found_in_a_clone_and_in_a_wheel(
@@ -86,7 +128,11 @@ def test_a_ledger_that_is_not_there_is_one_line(uegr: Command, tmp_path: Path) -
     assert "--ledger" in error
 
 
-def test_settings_without_a_flag_are_set_and_words_are_quoted(uegr: Command, tmp_path: Path) -> None:
+def test_settings_without_a_flag_are_set_and_words_are_quoted(
+    uegr: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my model").mkdir()
     fill(tmp_path, {"vanilla": EASY["vanilla"]})
     for seed in range(3):
         made = cell("fgm", seed, 0.9, 0.5, "imdb", train_size=1000)

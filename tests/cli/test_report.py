@@ -29,3 +29,14 @@ def test_a_page_is_not_written_under_the_name_of_another_format(uegr, tmp_path, 
 def test_a_folder_without_runs_is_an_error(uegr, tmp_path):
     code, _, error = uegr("report", tmp_path, "--output", tmp_path / "page.html")
     assert (code, str(tmp_path) in error) == (2, True)
+
+
+@pytest.mark.parametrize("flag", ["--output", "--markdown", "--csv"])
+def test_one_new_folder_is_made_for_a_file_and_not_several(uegr, tmp_path, flag):
+    write_run(tmp_path / "runs" / "a", result("imdb", "uegr", 0))
+    page = ["--output", tmp_path / "page.html"] if flag != "--output" else []
+    code, _, error = uegr("report", tmp_path / "runs", *page, flag, tmp_path / "no" / "such" / "file")
+    assert (code, (tmp_path / "no").exists()) == (2, False)
+    assert error.startswith(f"no folder {tmp_path / 'no'} for ")
+    code, _, error = uegr("report", tmp_path / "runs", "--output", tmp_path / "new" / "page.html")
+    assert (code, (tmp_path / "new" / "page.html").is_file()) == (0, True), error

@@ -48,6 +48,11 @@ sys.addaudithook(watch)
 """
 
 
+# of every box: the words that a screen reader says
+NAMES = """[...document.querySelectorAll('textarea')].map(one =>
+    (one.ariaLabel || [...(one.labels || [])].map(label => label.textContent).join(' ')).trim())"""
+
+
 @contextmanager
 def served(runs: list[Path], words: Path) -> Iterator[str]:
     """The address of a playground that asks no other host; it is ended by Ctrl-C and has said nothing else."""
@@ -107,6 +112,14 @@ def written(tab: Browser, selector: str, number: int = 0) -> str:
 
 def outside(tab: Browser, address: str) -> list[str]:
     return [url for url in tab.requests() if not url.startswith((f"{address}/", "data:", "blob:"))]
+
+
+def test_every_box_has_a_name_for_screen_readers(address: str, tab: Browser) -> None:
+    """Boxes whose label is not shown were all called Textbox."""
+    opened(tab, address)
+    names = tab.run(NAMES)
+    assert {"Text", "short: about", "long: about", "short: perturbation", "long: perturbation"} <= set(names)
+    assert not {"", "Textbox"} & set(names)
 
 
 def test_type_attack_and_drag(tab: Browser, address: str, runs: list[Path], tmp_path: Path) -> None:

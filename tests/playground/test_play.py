@@ -11,6 +11,7 @@ from uegr.evaluation import perturbation_curve
 from uegr.playground.attacked import choices, default_choice, marked
 from uegr.playground.opened import open_models
 from uegr.playground.play import RADII, STEP, Playground
+from uegr.runs.finished import Prediction
 
 TEXT = "the plot was awful and the scene dull"
 
@@ -47,9 +48,24 @@ def test_an_attack_changes_words_and_the_answer(play: Playground) -> None:
     assert "".join(piece for piece, _ in last.before) == TEXT
     assert "".join(piece for piece, _ in last.after) == last.outcome.found
     assert last.last is not None
-    shares = last.first.probabilities["bad"], last.last.probabilities["good"]
-    told = f"bad {shares[0]:.0%} → good {shares[1]:.0%}: label changed ({len(changed)} of 8 words, "
+    told = f"{play.models[1].moved(last.first, last.last)}: label changed ({len(changed)} of 8 words, "
     assert last.told(play.models[1]).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        (0.501, 0.504, "bad 50.1% → good 50.4%"),
+        (0.501, 0.62, "bad 50% → good 62%"),
+        (0.93, 0.93, "bad 93.0% → good 93.0%"),
+    ],
+)
+def test_shares_that_round_to_the_same_have_a_decimal(play: Playground, first: float, last: float, told: str) -> None:
+    one, other = (
+        Prediction("bad", {"bad": first, "good": 1 - first}),
+        Prediction("good", {"bad": 1 - last, "good": last}),
+    )
+    assert play.models[0].moved(one, other) == told
 
 
 def test_an_attack_on_letters_needs_no_lexicon(play: Playground) -> None:

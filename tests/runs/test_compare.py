@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from tests.tiny_run import sentences, write_csv
+from uegr.data import DataWarning
 from uegr.errors import InputError
 from uegr.runs import folder
 from uegr.runs.attack import attack_run
 from uegr.runs.compare import compare_runs
+from uegr.runs.evaluate import evaluate_run
 from uegr.runs.finished import held_out_rows, open_run
 from uegr.runs.train import train
 from uegr.training.config import RunConfig
@@ -89,3 +91,44 @@ def test_other_labels_are_refused(home: Path, runs: tuple[Path, Path]) -> None:
     other = trained(home, "stars", write_csv(home / "stars.csv", rows))
     with pytest.raises(InputError, match=r"the same labels, got bad, good and .*; compare runs of one task"):
         compare_runs(runs[0], other)
+
+
+def file_of(home: Path, name: str, count: int, seed: int) -> str:
+    """A file of rows that no test trains on."""
+    return str(write_csv(home / name, [(f"{text} n{seed}", label) for text, label in sentences(count, seed)]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 50])
+def test_every_row_of_a_new_file_is_compared(home: Path, runs: tuple[Path, Path], count: int) -> None:
+    """A tenth of it was held out, as if it were trained on: 50 rows were 5."""
+    assert compare_runs(*runs, dataset=file_of(home, f"new{count}.csv", count, seed=7)).rows == count
+
+
+def test_every_row_of_a_new_file_is_attacked_and_evaluated(home: Path, runs: tuple[Path, Path], tmp_path: Path) -> None:
+    run, file = Path(shutil.copytree(runs[0], tmp_path / "run")), file_of(home, "fresh.csv", 20, seed=8)
+    assert attack_run(run, attack="deepwordbug", examples=50, dataset=file, quiet=True).summary.examples == 20
+    found = evaluate_run(run, datasets=[file], figures=(), quiet=True)["data"]
+    assert found.shift["fresh"]["accuracy"].n == 20
+
+
+def test_rows_that_either_run_was_trained_on_are_left_out_and_counted(home: Path, runs: tuple[Path, Path]) -> None:
+    new, others = sentences(60, seed=9), [(f"{text} s0", label) for text, label in sentences(64, seed=0)]
+    one = trained(home, "nine", write_csv(home / "nine.csv", new))
+    file = write_csv(home / "both.csv", [*new, *others[:10], *sentences(5, seed=10)])
+    with pytest.warns(DataWarning) as told:
+        found = compare_runs(one, runs[0], dataset=str(file))
+    assert found.rows == 6 + 5  # what was held out of the 60, and the new ones
+    assert [str(one.message) for one in told] == [
+        f"both: 54 of 75 rows are left out, since {one} was trained on them",
+        f"both: 10 of 21 rows are left out, since {runs[0]} was trained on them",
+    ]
+    with pytest.raises(InputError, match=r"was trained on all 10 rows; choose other rows with --dataset"):
+        compare_runs(one, runs[0], dataset=str(write_csv(home / "ten.csv", others[:10])))
+
+
+def test_where_the_training_rows_are_gone_that_is_said(home: Path, runs: tuple[Path, Path]) -> None:
+    gone = write_csv(home / "gone.csv", sentences(40, seed=11))
+    one = trained(home, "left", gone)
+    gone.unlink()
+    with pytest.warns(DataWarning, match="is not known: its own data is not here"):
+        assert compare_runs(one, runs[0], dataset=file_of(home, "late.csv", 12, seed=12)).rows == 12

@@ -2,11 +2,13 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
 from huggingface_hub import HfApi, ModelCard, parse_eval_result_entries
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from uegr.errors import InputError
@@ -90,13 +92,49 @@ def test_upload_creates_a_private_repository_and_leaves_nothing_behind(
     assert sorted(finished.iterdir()) == before
 
 
-def test_a_hub_that_refuses_is_one_line(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def answer(status: int) -> HfHubHTTPError:
+    """What the client raises for an answer of the hub."""
+    response: Any = SimpleNamespace(status_code=status, headers={}, request=None)
+    return HfHubHTTPError(f"Client error {status}\nmore", response=response)
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (answer(401), "log in with `hf auth login`"),
+        (answer(403), "log in with `hf auth login`"),
+        (answer(503), "check the name, try again later, or write the folder with --output FOLDER"),
+        (ConnectionError("no route"), "connect to the network, or write the folder with --output FOLDER"),
+        (OfflineModeIsEnabled("offline"), "unset HF_HUB_OFFLINE, or write the folder with --output FOLDER"),
+    ],
+    ids=["401", "403", "503", "no network", "offline"],
+)
+def test_each_failure_has_its_own_remedy(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, remedy: str
+) -> None:
     def refuse(self: HfApi, name: str, **options: Any) -> str:
-        raise OSError("401 Unauthorized\nmore")
+        raise error
 
     monkeypatch.setattr(HfApi, "create_repo", refuse)
-    with pytest.raises(InputError, match=r"^cannot upload to me/mine: 401 Unauthorized; log in with `hf auth login`"):
+    with pytest.raises(InputError) as caught:
         hub.upload(finished, "me/mine")
+    reason = str(error).splitlines()[0]
+    assert str(caught.value).startswith(f"cannot upload to me/mine: {reason}; {remedy}")
+
+
+def test_offline_mode_is_told_by_the_real_client(finished: Path) -> None:
+    with pytest.raises(InputError, match=r"unset HF_HUB_OFFLINE, or write the folder with --output FOLDER"):
+        hub.upload(finished, "me/mine")
+
+
+@pytest.mark.parametrize("name", ["bad name/??/x", "justname", "me/", "me/a--b", ""])
+def test_a_name_that_no_repository_can_have_is_refused_before_anything_is_written(
+    finished: Path, tmp_path: Path, name: str
+) -> None:
+    for write in (lambda: hub.write_hub_folder(finished, name, tmp_path / "hub"), lambda: hub.upload(finished, name)):
+        with pytest.raises(InputError, match="expected a repository as owner/name, such as me/my-model, got"):
+            write()
+    assert not (tmp_path / "hub").exists()
 
 
 def test_a_damaged_run_is_not_published(finished: Path, tmp_path: Path) -> None:

@@ -46,7 +46,9 @@ def test_a_finished_run_has_a_card_that_the_hub_library_reads(finished):
     }
     assert {one.metric_type for one in found.eval_results} == {"accuracy", "f1", "balanced_accuracy"}
     assert head["tags"] == ["uegr", "fgm"]
-    assert head["datasets"] == ["data"]
+    assert not {"datasets", "language"} & set(head)  # an own folder: the hub has no such data set
+    assert {entry["dataset"]["type"] for entry in head["model-index"][0]["results"]} == {"custom"}
+    assert {entry["dataset"]["name"] for entry in head["model-index"][0]["results"]} == {"data"}
     assert "base_model" not in head  # a folder of this machine
     assert "| method.epsilon | 0.01 |" in text
     assert str(finished.parent) not in text
@@ -91,7 +93,11 @@ def test_an_alias_brings_licence_language_and_hub_names(finished):
     head = model_card.metadata("run", result.with_task("data", dataset="sst2").model_copy(update={"config": config}))
     assert head["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert (head["license"], head["language"]) == ("apache-2.0", "en")
-    assert "/" in head["datasets"][0] or head["datasets"] == ["sst2"]
+    assert head["datasets"] == ["nyu-mll/glue"]
+    own = model_card.metadata(
+        "run", result.with_task("data", dataset="reviews.csv").model_copy(update={"config": config})
+    )
+    assert not {"datasets", "language"} & set(own)
 
 
 def test_many_labels_are_cut(finished):

@@ -5,7 +5,7 @@ The wheel has the YAML files of the repository's folder `benchmarks` as `uegr/gr
 
 from pathlib import Path
 
-from uegr.errors import InputError, did_you_mean
+from uegr.errors import InputError, nearest
 
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = (PACKAGE / "grids", PACKAGE.parents[1] / "benchmarks")
@@ -29,9 +29,14 @@ def grid_file(given: Path) -> Path:
     >>> grid_file(Path("quick")).name
     'quick.yaml'
     """
-    if given.is_file() or given.suffix:
-        return given  # with a suffix it is a file's name, and reading it says what is wrong
+    if given.is_file():
+        return given
+    if given.suffix:  # a file's name
+        raise InputError(f"no file {given}; check the path, or see `uegr list grids`")
     known = grids()
     if given.as_posix() in known:
         return known[given.as_posix()]
-    raise InputError(f"expected the file or the name of a grid, got {given}; {did_you_mean(str(given), known)}")
+    got = f"the folder {given}" if given.is_dir() else given
+    raise InputError(
+        f"expected the file or the name of a grid, got {got}; {nearest(given.as_posix(), known, 'uegr list grids')}"
+    )

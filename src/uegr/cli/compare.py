@@ -112,12 +112,14 @@ def print_pairs(found: "Compared", pairs: "list[Pair]", first: str, second: str)
     """A table, what was left out, the cost of both, and one sentence."""
     from uegr.console import Console
 
-    title = f"{found.data}: {found.rows:,} rows, the same for both"
+    title = f"{found.data}: {found.rows:,} row{'s' * (found.rows != 1)}, the same for both"
     Console().print(table_of(title, pairs, short_names(first, second)))
     if (tested := sum(pair.p is not None for pair in pairs)) > 1:
         echo(f"p: after Holm's adjustment for {tested} measures")
     if not all(pair.by_row for pair in pairs):
         echo("* measured for each run by itself, not row by row: the interval is too wide rather than too narrow")
+    if any(pair.by_row and not pair.difference.bounded for pair in pairs):
+        echo("no interval: every draw of these rows gives the same difference; more rows may tell")
     for name, why in found.left_out.items():
         echo(f"left out: {name}: {why}")
     if differ := unlike(found):
@@ -162,7 +164,7 @@ def moved(pair: "Pair") -> str:
     """The difference with its interval, in points or as it is."""
     found, scale, digits = pair.difference, 100 if pair.share else 1, 1 if pair.share else 4
     value, low, high = (f"{scale * end:+.{digits}f}" for end in (found.value, found.low, found.high))
-    return f"{value} ({low} to {high})" if found.bounded else value
+    return f"{value} ({low} to {high})" if found.bounded else f"{value} (no interval)"
 
 
 def sentence(pairs: "list[Pair]", first: str, second: str) -> str:

@@ -42,10 +42,17 @@ def recommend(
         )
 
     from uegr.ledger.package import studies
-    from uegr.models.card import from_scratch
+    from uegr.models.card import check_name, from_scratch
     from uegr.report.recommendation import Question, read_studies, recommendation
 
-    found = recommendation(read_studies(studies(ledger)), Question(model, rows, max_cost), from_scratch)
+    check_name(model)
+    groups = read_studies(studies(ledger))
+    if ledger is not None and not groups:
+        raise InputError(
+            f"expected a folder of studies, got {ledger}, which has no study with results; name the folder that "
+            "`uegr benchmark --ledger` wrote, or leave out --ledger for the package's own"
+        )
+    found = recommendation(groups, Question(model, rows, max_cost), from_scratch)
     if as_json:
         print_json(as_plain(found))
     else:
@@ -64,10 +71,30 @@ def command(found: "Recommendation") -> str:
     """What to type; DATA stands for the own data set."""
     words = ["uegr", "train", "--method", found.method, "--model", found.question.model, "--dataset", "DATA"]
     for path, value in chosen_settings(found).items():
+        if is_slow(path, value):
+            continue
         section, _, key = path.partition(".")
         words += [f"--{key.replace('_', '-')}", typed(value)] if section == "training" and flag(key) else []
         words += ["--set", f"{path}={typed(value)}"] if section == "method" or not flag(key) else []
     return shlex.join(words)
+
+
+def is_slow(path: str, value: Any) -> bool:
+    """Whether a setting needs instructions that this processor does not have."""
+    from uegr.doctor import bf16_flags
+
+    return (path, value) == ("training.precision", "bf16") and bf16_flags() == []
+
+
+def notes(found: "Recommendation") -> list[str]:
+    """What a reader should know of the command and of the evidence."""
+    from uegr.models.card import from_scratch
+    from uegr.report.recommendation import caveats
+
+    kind = "trained from scratch" if from_scratch(found.question.model) else "pretrained"
+    slow = any(is_slow(*setting) for setting in chosen_settings(found).items())
+    without = "The study trained in bf16; that is left out here, since this processor has no bf16 instructions."
+    return [*([without] if slow else []), *caveats(found, kind)]
 
 
 def flag(key: str) -> bool:
@@ -102,6 +129,7 @@ def as_plain(found: "Recommendation") -> dict[str, Any]:
         "sentence": sentence(found),
         "settings": chosen_settings(found),
         "command": command(found),
+        "notes": notes(found),
         "evidence": {
             "studies": found.studies,
             "datasets": found.datasets,
@@ -132,8 +160,8 @@ def print_answer(found: "Recommendation") -> None:
     echo(sentence(found))
     echo(f"  {command(found)}")
     echo(f"Evidence: {basis(found)}.")
-    if found.far:
-        echo(f"No study has about {found.question.rows:,} rows: expect another gain, and measure it.")
+    for note in notes(found):
+        echo(note)
     if found.candidates:
         print_evidence(found.candidates)
     if found.chosen:

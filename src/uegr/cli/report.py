@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from uegr.errors import InputError
 from uegr.terminal import echo
 
 
@@ -20,6 +21,9 @@ def report(
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
 ) -> None:
     """Compare runs on one page that needs no network."""
+    for path in filter(None, (output, markdown, csv)):
+        check_place(path)
+
     from uegr.report.build import REFRESH, Report
 
     made = Report(runs, output, markdown, csv, title)
@@ -30,3 +34,10 @@ def report(
         webbrowser.open(output.resolve().as_uri())
     if watch:
         made.watch(echo)
+
+
+def check_place(path: Path) -> None:
+    """One new folder for a file is made; several are more likely a misspelt path."""
+    above = path.absolute().parent.parent
+    if not above.is_dir():
+        raise InputError(f"no folder {above} for {path}; check the path, or make the folder first")

@@ -8,6 +8,7 @@ import numpy as np
 from uegr.cache import data_folder, kept, key_of, remembered
 from uegr.data import arrow
 from uegr.data.split import text_hash
+from uegr.errors import InputError, warn
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -78,3 +79,14 @@ def leaks(splits: "dict[str, Dataset]") -> dict[str, Shared]:
     key = key_of("leaks", arrow.VERSION, [(name, dataset._fingerprint) for name, dataset in splits.items()])
     known = remembered(key, find)
     return {name: Shared(rows, tuple((a, b) for a, b in first)) for name, (rows, first) in known.items()}
+
+
+def without(rows: "Dataset", train: "Dataset", name: str, where: str) -> "Dataset":
+    """The rows of the data set `name` whose text is not in `train`, the rows of `where`; warns of how many are."""
+    seen = np.isin(text_hashes(rows), text_hashes(train))
+    if seen.all():
+        raise InputError(f"{name}: {where} was trained on all {len(rows):,} rows; choose other rows with --dataset")
+    if not seen.any():
+        return rows
+    warn(f"{name}: {int(seen.sum()):,} of {len(rows):,} rows are left out, since {where} was trained on them")
+    return rows.select(np.flatnonzero(~seen))

@@ -1,5 +1,6 @@
 """An alias is a card: cards/NAME.yaml says what the model is, its licence, and where its weights come from."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -8,10 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from uegr import safe_yaml
-from uegr.errors import InputError, did_you_mean
+from uegr.errors import InputError, did_you_mean, nearest
 from uegr.packages import PackageSource
 
 FOLDER = Path(__file__).parent / "cards"
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 DEFAULT = "minilm"  # the encoder that needs no hub
 
 
@@ -90,6 +92,19 @@ def card(name: str) -> Card:
     if name not in cards():
         raise InputError(f"no model card {name}; {did_you_mean(name, cards())}")
     return cards()[name]
+
+
+def check_name(name: str) -> None:
+    """Raise for what is neither an alias, nor a folder, nor a name that the hub could have (owner/name).
+
+    >>> check_name("minlm")
+    Traceback (most recent call last):
+    ...
+    uegr.errors.InputError: expected an alias, a folder or owner/name, got minlm; did you mean minilm...
+    """
+    if name not in cards() and not Path(name).expanduser().is_dir() and not HUB_NAME.fullmatch(name):
+        remedy = nearest(name, cards(), "uegr list models")
+        raise InputError(f"expected an alias, a folder or owner/name, got {name}; {remedy}")
 
 
 def from_scratch(name: str) -> bool:

@@ -44,7 +44,7 @@ class Attacked:
             return f"not attacked: {self.outcome.reason}"
         cost = f"{len(self.outcome.changes)} of {self.outcome.words} words, {self.outcome.queries:,} queries"
         change = "label changed" if self.flipped else "label kept"
-        return f"{model.told(self.first)} → {model.told(self.last)}: {change} ({cost})"
+        return f"{model.moved(self.first, self.last)}: {change} ({cost})"
 
 
 def choices(surface: str = "default") -> list[str]:

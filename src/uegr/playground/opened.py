@@ -50,10 +50,15 @@ class Model:
         state = "calibrated" if self.calibrated else "not calibrated"
         return one_line(f"{config.method.name}, {model}, {state}")
 
-    def told(self, answer: Prediction) -> str:
+    def told(self, answer: Prediction, digits: int = 0) -> str:
         """The label and its probability, such as `good 93%`."""
         shares = list(answer.probabilities.values())
-        return f"{self.labels[shares.index(max(shares))]} {max(shares):.0%}"
+        return f"{self.labels[shares.index(max(shares))]} {max(shares):.{digits}%}"
+
+    def moved(self, first: Prediction, last: Prediction) -> str:
+        """Two answers, such as `good 93% → bad 61%`; with a decimal where both would have the same number."""
+        shares = {f"{max(answer.probabilities.values()):.0%}" for answer in (first, last)}
+        return " → ".join(self.told(answer, digits=int(len(shares) == 1)) for answer in (first, last))
 
 
 def distinct(names: Sequence[str]) -> list[str]:

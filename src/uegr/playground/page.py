@@ -53,8 +53,12 @@ class Page:
         with self.ui.Blocks(title=TITLE, analytics_enabled=False) as self.blocks:
             self.ui.Markdown(INTRODUCTION)
             self.inputs = self.text_boxes()
-            self.note = self.ui.Textbox(visible=False, interactive=False, show_label=False, elem_id="note")
-            self.asked = self.ui.Textbox(visible="hidden", show_label=False)  # the text that was attacked last
+            self.note = self.ui.Textbox(
+                label="Note", visible=False, interactive=False, show_label=False, elem_id="note"
+            )
+            self.asked = self.ui.Textbox(
+                label="Text of the attack", visible="hidden", show_label=False
+            )  # the text that was attacked last
             self.answers = self.answer_row()
             self.ui.Markdown(ATTACK)
             self.attack, self.side, self.button = self.attack_controls()
@@ -82,7 +86,7 @@ class Page:
             for model in self.play.models:
                 with self.ui.Column(min_width=WIDTH, elem_classes="model"):
                     found.append(self.answer(model.name, "first"))
-                    self.ui.Textbox(model.about, elem_classes="line", **PLAIN)
+                    self.ui.Textbox(model.about, label=f"{model.name}: about", elem_classes="line", **PLAIN)
         return found
 
     def attack_controls(self) -> tuple[Any, Any, Any]:
@@ -101,7 +105,7 @@ class Page:
         with self.ui.Row(visible=False, elem_id="attacked") as row:
             for model in self.play.models:
                 with self.ui.Column(min_width=WIDTH, elem_classes="model"):
-                    line = self.ui.Textbox(elem_classes=["line", "told", "attack-line"], **PLAIN)
+                    line = self.line(f"{model.name}: attack", "attack-line")
                     texts = [self.marked_text(f"{model.name}: {when}", when) for when in ("before", "after")]
                     found.append((line, *texts, self.answer(f"{model.name}: answer after", "last")))
         return row, found
@@ -112,9 +116,13 @@ class Page:
         with self.ui.Row():
             for model in self.play.models:
                 with self.ui.Column(min_width=WIDTH, elem_classes="model"):
-                    line = self.ui.Textbox(elem_classes=["line", "told", "radius-line"], **PLAIN)
+                    line = self.line(f"{model.name}: perturbation", "radius-line")
                     found.append((line, self.answer(model.name, "moved")))
         return found
+
+    def line(self, name: str, kind: str) -> Any:
+        """A line that says what happened; its name is for screen readers."""
+        return self.ui.Textbox(label=name, elem_classes=["line", "told", kind], **PLAIN)
 
     def answer(self, name: str, kind: str) -> Any:
         """A label with bars."""

@@ -236,6 +236,17 @@ def sentence(found: Recommendation) -> str:
     )
 
 
+def caveats(found: Recommendation, kind: str) -> Iterator[str]:
+    """What a reader should know of the evidence: other rows, another model of the `kind`, the report's own order."""
+    if found.far:
+        yield f"No study has about {found.question.rows:,} rows: expect another gain, and measure it."
+    if found.candidates and found.question.model not in found.models:
+        names = ", ".join(found.models)
+        yield f"No study near has {found.question.model}: the evidence is from {names}, also {kind}."
+    if found.candidates:
+        yield "A report may rank otherwise: it takes all data sets and models together, this only what is near."
+
+
 def basis(found: Recommendation) -> str:
     """The studies, data sets, models, rows and seeds that an answer rests on.
 

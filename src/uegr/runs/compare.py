@@ -48,6 +48,8 @@ def compare_runs(
     chosen = held_out_rows(data)
     if dataset is None:
         check_rows(ours, theirs, chosen, held_out_rows(theirs.held_out()))
+    elif data.card is None:  # a file: it may be what the other run was trained on
+        chosen = theirs.unseen(data.name, chosen)
     chosen = chosen if rows is None or rows >= len(chosen) else subsample(chosen, size=rows, seed=0)
     attacked, left_out = attacks(ours, theirs, data.name)
     pairs = [*scored(ours, theirs, texts_of(chosen), labels_of(chosen)), *attacked]

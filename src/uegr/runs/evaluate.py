@@ -67,7 +67,7 @@ def evaluate_run(
 
         found = {}
         for name, task in run.tasks.items():
-            others = [task.data(source, **reading) for source in datasets]
+            others = [task.held_out(source, **reading) for source in datasets]
             limits: dict[str, Any] = {"rows": rows, "costly_rows": costly_rows}
             chosen = chosen_sets(task, wanted, others, sets, limits, temperature)
             how: dict[str, Any] = {"bins": bins, "fit_temperature": temperature, "fitted": fitted(task, chosen)}

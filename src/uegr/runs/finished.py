@@ -19,7 +19,8 @@ from uegr import data as data_room
 from uegr import models, result
 from uegr.data import Data
 from uegr.data.columns import as_before
-from uegr.errors import InputError
+from uegr.data.duplicates import without
+from uegr.errors import InputError, warn
 from uegr.models import Loaded
 from uegr.models.device import chosen_device, placed
 from uegr.models.multitask import answering
@@ -75,11 +76,34 @@ class FinishedTask:
         return loaded(str(name), self.labels, **as_before(str(name), self.about.columns, **reading))
 
     def held_out(self, name: str | None = None, **reading: Any) -> Data:
-        """The own data set, or another one; where it has a training split only, what was held out of it."""
+        """Data to measure on: the own data set, with what was held out where it has training rows only, or another one.
+
+        Another one that has a single split is used whole, without the rows that this task was trained on.
+        """
         data = self.data(name, **reading)
+        if name not in (None, self.about.dataset, self.name):
+            single = [split for split, rows in data.splits.items() if "label" in rows.column_names] == ["train"]
+            return replace(data, splits={"test": self.unseen(data.name, data.splits["train"])}) if single else data
         if data.validation is None and "test" not in data.splits:
             data = data_room.holdout(data, self.run.config.dataset.holdout, self.run.config.seed)
         return data
+
+    def unseen(self, name: str, rows: Any) -> Any:
+        """The rows of the data set `name` that this task was not trained on; warns with the number of the others."""
+        try:
+            known = self.training_rows()
+        except InputError:
+            warn(f"{name}: whether {self.run.folder} was trained on its rows is not known: its own data is not here")
+            return rows
+        return without(rows, known, name, str(self.run.folder))
+
+    def training_rows(self) -> Any:
+        """The rows that the weights were trained on."""
+        data, options, seed = self.data(), self.run.config.dataset, self.run.config.seed
+        rows = (data if data.validation else data_room.holdout(data, options.holdout, seed)).splits["train"]
+        if options.train_size is None and options.train_fraction is None:
+            return rows
+        return data_room.subsample(rows, size=options.train_size, fraction=options.train_fraction, seed=seed)
 
     def validation_rows(self) -> Any:
         """The rows that chose the epoch: the validation split, or what was held out of the training rows."""

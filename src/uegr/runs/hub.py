@@ -24,6 +24,7 @@ SPLITS = ("test", "validation")  # the first that has scores is reported
 
 def write_hub_folder(place: Path, name: str, target: Path) -> list[str]:
     """Write what the repository `name` would hold into a new or empty folder; the names of the files."""
+    check_name(name)
     result = folder.read(place)
     manifest.check_whole(place)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -43,6 +44,7 @@ def upload(place: Path, name: str, *, private: bool = True) -> str:
     """Create the repository if it is not there, and upload; its address."""
     from huggingface_hub import HfApi
 
+    check_name(name)
     with box(place) as target:
         write_hub_folder(place, name, target)
         try:
@@ -50,10 +52,50 @@ def upload(place: Path, name: str, *, private: bool = True) -> str:
             HfApi().upload_folder(repo_id=name, folder_path=str(target), commit_message="Upload a uegr run")
         except Exception as error:  # whatever the network stack or the hub's client raises: nothing was uploaded
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-            raise InputError(
-                f"cannot upload to {name}: {reason}; log in with `hf auth login`, check the name"
-            ) from error
+            raise InputError(f"cannot upload to {name}: {reason}; {remedy(error)}") from error
     return str(address)
+
+
+def check_name(name: str) -> None:
+    """Raise for what is no name of a repository with its owner.
+
+    >>> check_name("my-model")
+    Traceback (most recent call last):
+    ...
+    uegr.errors.InputError: expected a repository as owner/name, such as me/my-model, got my-model...
+    """
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # public, but not in __all__
+
+    try:
+        validate_repo_id(name)
+        valid = name.count("/") == 1
+    except HFValidationError:
+        valid = False
+    if not valid:
+        raise InputError(
+            f"expected a repository as owner/name, such as me/my-model, got {name}; use letters, digits, and - _ . "
+            "inside of a name"
+        )
+
+
+def remedy(error: Exception) -> str:
+    """What to do, by what went wrong: no permission, another answer of the hub, offline mode, or no answer at all.
+
+    >>> remedy(TimeoutError())
+    'connect to the network, or write the folder with --output FOLDER and upload it later'
+    """
+    from huggingface_hub.errors import LocalTokenNotFoundError, OfflineModeIsEnabled
+
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    instead = "or write the folder with --output FOLDER and upload it later"
+    if status in (401, 403) or isinstance(error, LocalTokenNotFoundError):
+        return "log in with `hf auth login` as somebody who may write there, and check the owner's name"
+    if status is not None:
+        return f"check the name, try again later, {instead}"
+    if isinstance(error, OfflineModeIsEnabled):
+        return f"unset HF_HUB_OFFLINE, {instead}"
+    return f"connect to the network, {instead}"
 
 
 def eval_results(result: Result) -> dict[str, list[dict[str, Any]]]:

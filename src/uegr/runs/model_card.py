@@ -39,7 +39,8 @@ def card(name: str, result: Result) -> str:
 def metadata(name: str, result: Result) -> dict[str, Any]:
     """What the hub indexes; what is not known is left out."""
     base, sets = base_card(result), data_cards(result)
-    language = next((one.language for one in [*sets.values(), base] if one and one.language != "any"), None)
+    known = [*sets.values(), base] if all(sets.values()) else sets.values()  # of an own file nobody said its language
+    language = next((one.language for one in known if one and one.language != "any"), None)
     metrics = {metric for task in result.tasks.values() for scores in task.scores.values() for metric in scores}
     found = {
         "language": language,
@@ -47,7 +48,7 @@ def metadata(name: str, result: Result) -> dict[str, Any]:
         "pipeline_tag": "text-classification",
         "license": None if base is None or base.licence is None else LICENCES.get(base.licence, "other"),
         "base_model": base_name(result),
-        "datasets": [hub_name(one, sets[one]) for one in sets],
+        "datasets": [name for name in map(hub_name, sets.values()) if name],
         "metrics": sorted({HUB_METRICS.get(metric, metric) for metric in metrics}),
         "tags": ["uegr", result.config.method.name],
         "model-index": [{"name": name, "results": list(index(result))}],
@@ -68,7 +69,7 @@ def index(result: Result) -> Iterator[dict[str, Any]]:
             if metrics:
                 yield {
                     "task": {"type": "text-classification"},
-                    "dataset": {"name": dataset, "type": hub_name(dataset, cards.get(dataset)), "split": split},
+                    "dataset": {"name": dataset, "type": hub_name(cards.get(dataset)) or "custom", "split": split},
                     "metrics": metrics,
                 }
 
@@ -83,10 +84,10 @@ def data_cards(result: Result) -> dict[str, Any]:
     return {short(task.dataset): data_room.cards().get(task.dataset) for task in result.tasks.values()}
 
 
-def hub_name(name: str, found: Any) -> str:
-    """A data set's name on the hub, else its own."""
+def hub_name(found: Any) -> str | None:
+    """A data set's name on the hub; None for what is not there, such as an own file."""
     hub = found.where.hub if found is not None else None
-    return str(hub.path) if hub is not None else name
+    return str(hub.path) if hub is not None else None
 
 
 def base_of(result: Result) -> str:
