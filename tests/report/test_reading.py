@@ -70,6 +70,20 @@ def test_the_same_run_twice_counts_once_and_belongs_to_both_grids(tmp_path):
     assert [one.state for one in found.left] == ["repeated"]
 
 
+def test_of_the_same_run_twice_the_one_with_more_figures_counts(tmp_path):
+    """A table that measures the clean score alone took attacks away from the study that had trained the same run."""
+    full = result("imdb", "vanilla", 0)
+    bare = full.model_copy(
+        update={"tasks": {name: task.model_copy(update={"attacks": {}}) for name, task in full.tasks.items()}}
+    )
+    for study, made in {"a_study": full, "b_table": bare}.items():
+        write(tmp_path / study, entry(study, "x", made))
+        (tmp_path / study / "grid.yaml").write_text(json.dumps({"title": study}))
+    found = collect([tmp_path])
+    assert [run.name for run in found.runs] == [os.path.join("a_study", "x")]
+    assert [grid.title for grid in found.runs[0].grids] == ["a_study", "b_table"]
+
+
 def test_a_cell_alone_knows_its_grid_and_a_broken_grid_is_listed(tmp_path):
     write_run(tmp_path / "cells" / "x", result("imdb", "vanilla", 0))
     (tmp_path / "grid.yaml").write_text("title: T\n")

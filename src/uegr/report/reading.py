@@ -238,17 +238,25 @@ def unfinished(name: str, folder: Path) -> Left:
 
 
 def without_repeats(found: Collection) -> Collection:
-    """The same configuration with the same seed counts once, or n would be too large: the newest stays."""
+    """The same configuration with the same seed counts once, or n would be too large.
+
+    The one with the most figures stays, of several the newest.
+    """
     kept: dict[str, Run] = {}
     for run in found.runs:
         identity = json.dumps(run.config.model_dump(), sort_keys=True, default=str)
         other = kept.setdefault(identity, run)
         if other is not run:
-            older, newer = sorted((other, run), key=written)
-            kept[identity] = replace(newer, grids=(*other.grids, *run.grids))  # tables may share a cell
-            found.left.append(Left(older.name, "repeated", f"the same configuration and seed as {newer.name}"))
+            less, more = sorted((other, run), key=lambda one: (measurements(one), written(one)))
+            kept[identity] = replace(more, grids=(*other.grids, *run.grids))  # tables may share a cell
+            found.left.append(Left(less.name, "repeated", f"the same configuration and seed as {more.name}"))
     found.runs = list(kept.values())
     return found
+
+
+def measurements(run: Run) -> int:
+    """How much was measured after training."""
+    return sum((task.evaluation is not None) + len(task.attacks) for task in run.result.tasks.values())
 
 
 def written(run: Run) -> float:
