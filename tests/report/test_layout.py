@@ -158,6 +158,8 @@ def test_no_row_of_drawings_leaves_a_third_of_the_width_blank(tmp_path: Path, co
         tab.printing()  # a section of few drawings stays together, one of many goes on on the next page
         whole = "getComputedStyle(document.querySelector('{}')).breakInside"
         assert [tab.run(whole.format(one)) for one in ("#tradeoff", "#cost", "figure")] == ["auto", "avoid", "avoid"]
+        caption = "getComputedStyle(document.querySelector('#tradeoff .caption')).breakBefore"
+        assert tab.run(caption) == "auto"  # held to the last row, it took the whole section to the next page
         resized(tab, 390)
         assert tab.run(f"new Set({places}.map(one => one.left)).size") == 1
 
