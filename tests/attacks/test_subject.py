@@ -31,6 +31,12 @@ def test_a_scikit_learn_model_knows_its_labels():
     assert found.summary.accuracy_before == np.mean(model.predict(texts) == np.array(labels))
 
 
+def test_a_model_alone_is_no_function_of_texts():
+    """It is callable, so its own error was shown: 'list' object has no attribute 'size'."""
+    with pytest.raises(InputError, match=r"attack Victim\(model, tokenizer\)"):
+        attack(bert(), SOME, surface=surface())
+
+
 def test_a_pipeline_is_attacked_as_its_model():
     names = bert().config.id2label
     given = [(text, names[label]) for text, label in SOME]

@@ -120,6 +120,17 @@ def test_what_the_format_cannot_hold_is_refused_before_anything_is_predicted(ueg
     assert not (tmp_path / f"out{ending}").exists()
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".json"])
+def test_columns_that_the_first_object_lacks_are_carried_through(uegr, finished, tmp_path, ending):
+    rows = [{"text": "a film"}] * 1200 + [{"text": "a plot", "cid": "A7", "note": "mine"}]
+    text = json.dumps(rows) if ending == ".json" else "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / f"late{ending}").write_text(text, encoding="utf-8")
+    given = uegr("predict", finished, tmp_path / f"late{ending}", "--output", tmp_path / "out.jsonl")
+    assert given[0] == 0, given[2]
+    last = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["cid"], last["note"], last["note_2"]) == ("A7", "mine", "")
+
+
 def test_several_rows_are_named_in_the_plural(uegr, finished):
     with pytest.warns(DataWarning, match="^2 of 3 texts are empty: rows 1, 3$"):
         assert uegr("predict", finished, "--text", "", "--text", "a film", "--text", " ")[0] == 0

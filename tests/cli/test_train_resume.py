@@ -39,6 +39,9 @@ def test_nothing_to_resume_is_an_error(uegr, train, tmp_path):
     assert uegr("train", "--resume", tmp_path / "new")[2].endswith(f"there is no such folder; {start}")
     (tmp_path / "new").mkdir()
     assert uegr("train", "--resume", tmp_path / "new")[2].endswith(f"it has no config.yaml; {start}")
+    (tmp_path / "new" / "reviews.csv").touch()  # a run cannot be started in its place
+    for place in (tmp_path / "new", tmp_path / "new" / "reviews.csv"):
+        assert uegr("train", "--resume", place)[2].endswith("; name the folder of a run")
 
 
 def test_the_folder_of_a_grid_names_the_command_that_resumes_it(uegr, tmp_path):

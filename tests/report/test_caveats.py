@@ -12,7 +12,7 @@ from tests.report.synthetic_runs import groups_of, result, share, with_evaluatio
 from tests.report.test_headline import ROWS, run
 from tests.report.test_verdict import runs
 from uegr.report.build import Report
-from uegr.report.caveats import otherwise
+from uegr.report.caveats import otherwise, untaught
 from uegr.report.columns import titles
 from uegr.report.export import markdown
 from uegr.report.groups import Group, grouped
@@ -150,6 +150,11 @@ def test_a_model_that_always_gives_one_answer_is_told_wherever_its_accuracy_is(t
     assert f"- {line}\n" in text.read_text(encoding="utf-8")
     row = "| fgm | test | 50.0 (46.9–53.1) | 49.2 (46.1–52.3) | 96.8 (no) |"
     assert row in text.read_text(encoding="utf-8")
+
+
+def test_the_verdict_tells_of_how_many_seeds_that_is_so() -> None:
+    made = [one_answer("vanilla"), *(result("imdb", "vanilla", seed) for seed in (1, 2)), one_answer("fgm")]
+    assert "vanilla on imdb · minilm (1 of 3 seeds); fgm on imdb · minilm." in untaught(groups_of(*made))
 
 
 def test_balanced_classes_and_figures_above_chance_need_no_word() -> None:

@@ -126,6 +126,19 @@ def test_two_runs_that_differ_in_several_settings_are_no_study():
     assert [group.label for group in groups] == ["uegr (train size 100, epochs 1)", "uegr (train size 500, epochs 3)"]
 
 
+def test_more_data_sets_than_symbols_have_one_symbol() -> None:
+    """Twelve shared eight symbols, without a key."""
+    made = [result(f"set{place}", method, 0) for place in range(9) for method in ("vanilla", "uegr")]
+    groups = groups_of(*made)
+    found = drift.cost(groups, looks(groups))
+    assert {symbol for one in found.panels[0].traces for symbol in one["marker"]["symbol"]} == {"circle"}
+    assert "on hover" in found.caption
+    few = groups_of(*made[:4])
+    assert (
+        len({symbol for one in drift.cost(few, looks(few)).panels[0].traces for symbol in one["marker"]["symbol"]}) == 2
+    )
+
+
 def test_a_line_joins_only_what_differs_by_its_own_number():
     sizes = [result("imdb", "uegr", 0, train_size=size, epochs=epochs) for size in (100, 500) for epochs in (1.0, 3.0)]
     groups = groups_of(*sizes)

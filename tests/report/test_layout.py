@@ -59,6 +59,20 @@ def test_many_long_names_do_not_make_tables_scroll_sideways(tab: Browser) -> Non
         )
 
 
+def test_the_columns_of_an_attack_without_calibration_fit_a_phone(tmp_path: Path) -> None:
+    """A table of an own csv's grid was cut after the sign of its last column."""
+    for method in ("vanilla", "fgm", "freelb", "rdrop"):
+        for seed in range(2):
+            write_run(tmp_path / "runs" / f"{method}-{seed}", result("snippets", method, seed))
+    page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
+    regions = f"[...document.querySelectorAll('{TABLES}')].flatMap(one => [...one.querySelectorAll('.scroll')])"
+    with browser() as phone:
+        resized(phone, 390, 844)
+        phone.open(page)
+        assert "not calibrated" in phone.run("document.querySelector('#glance').textContent")
+        assert phone.run(f"{regions}.filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)") == []
+
+
 def test_the_rest_of_a_table_is_a_click_away(tab: Browser) -> None:
     seen = "[...document.querySelectorAll('#ranking tbody tr')].filter(row => row.offsetHeight).length"
     columns = "[...document.querySelectorAll('#headline-1 th')].filter(one => one.offsetWidth).length"

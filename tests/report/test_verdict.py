@@ -11,7 +11,7 @@ from uegr.report.page import ranking, render
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import glance
 from uegr.report.terminal import show_verdict
-from uegr.report.verdict import NO_VERDICT, Verdict, verdict
+from uegr.report.verdict import NO_VERDICT, Verdict, ranked, verdict
 from uegr.statistics import proportion
 
 
@@ -127,6 +127,24 @@ def test_methods_on_fewer_data_sets_come_later_and_say_so(capsys):
     assert "only on imdb · minilm |" in markdown(collection, groups_of(*made))
     show_verdict({run.name: run.result for run in collection.runs})
     assert "only on imdb" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_method_that_is_shown_to_be_worse_stands_after_one_that_is_better():
+    """On the page of the committed results, a method that was worse somewhere had more data sets and stood higher."""
+    made = [*runs(fgm=(0.86, 0.10)), *runs(fgm=(0.86, 0.10), dataset="yelp")]
+    made = [one for one in made if (one.config.method.name, next(iter(one.tasks))) != ("uegr", "yelp")]
+    found = verdict(groups_of(*made))
+    assert [row.method for row in found.rows] == ["uegr", "fgm"]
+    assert [len(row.places) for row in found.rows] == [1, 2]
+
+
+def test_another_vanilla_is_told_from_the_one_that_it_is_compared_with():
+    """A row that was called vanilla stood beneath gains over vanilla."""
+    options = {"imdb": [0.0, None], "yelp": [0.0, None, 0.3]}
+    made = [result(name, "vanilla", 0, dropout=dropout) for name, some in options.items() for dropout in some]
+    without = [group for group in groups_of(*made) if group.label == "vanilla (dropout 0)"]
+    assert [group.dataset for group in without] == ["imdb", "yelp"]
+    assert ranked(without, ["own"]).name == "vanilla (dropout 0)"
 
 
 def test_a_column_that_vanilla_lacks_is_no_column_of_the_verdict():

@@ -100,6 +100,17 @@ def test_an_alias_brings_licence_language_and_hub_names(finished):
     assert not {"datasets", "language"} & set(own)
 
 
+def test_a_model_of_our_own_is_not_said_to_be_one_of_transformers(finished):
+    """The hub shows code for the library that the card names; transformers cannot load these alone."""
+    result = folder.read(finished)
+    config = Config(**result.config.model_dump() | {"model": {"name": "textcnn"}})
+    own = result.model_copy(update={"config": config})
+    assert model_card.metadata("run", own)["library_name"] == "uegr"
+    assert "`import uegr.models.architectures`" in model_card.card("run", own)
+    assert model_card.metadata("run", result)["library_name"] == "transformers"
+    assert "architectures" not in model_card.card("run", result)
+
+
 def test_many_labels_are_cut(finished):
     result = folder.read(finished).with_task("data", labels=tuple(f"label {number}" for number in range(80)))
     ((_, labels),) = model_card.label_rows(result)

@@ -18,7 +18,7 @@ def as_predict(given: Any) -> Predict:
     """A function as it is; a text-classification pipeline of transformers as a `Victim`."""
     if any(base.__module__.startswith("transformers.pipelines") for base in type(given).__mro__):
         return from_pipeline(given)
-    if not callable(given):
+    if not callable(given) or any(base.__module__ == "torch.nn.modules.module" for base in type(given).__mro__):
         raise InputError(
             "expected a function from texts to probabilities, a Victim or a pipeline of transformers, "
             f"got {type(given).__name__}; of a transformers model, attack Victim(model, tokenizer); "

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from uegr.data.arrow import PIECE
 from uegr.data.encoding import open_bytes, open_text
 from uegr.errors import InputError
 
+LOOKED_AT = 1000  # objects of a JSON file for the names of its columns; an object may lack any
 Values = tuple[int, list[Any]]  # the place of a row and the values of the wanted columns
 LONGEST_FIELD = 1 << 26  # characters; a longer field is a quote that was never closed
 QUOTING: dict[str, Literal[0, 3]] = {"standard": csv.QUOTE_MINIMAL, "none": csv.QUOTE_NONE}
@@ -48,7 +50,7 @@ class Delimited:
                     "field, or use quoting='none' (--quoting none) if quotes are ordinary characters here"
                 ) from None
 
-    def columns(self) -> list[str]:
+    def columns(self, most: int | None = None) -> list[str]:
         _, header = next(self.records(), (0, []))
         return [name.strip() for name in header]
 
@@ -80,9 +82,9 @@ class Lines:
                 if line.strip():
                     yield place, an_object(parsed(line, f"{self.path}, line {place}"), f"{self.path}, line {place}")
 
-    def columns(self) -> list[str]:
-        _, first = next(self.records(), (0, {}))
-        return list(first)
+    def columns(self, most: int | None = LOOKED_AT) -> list[str]:
+        """Of the first objects, or of all: one alone may lack some."""
+        return list(dict.fromkeys(name for _, record in islice(self.records(), most) for name in record))
 
     def rows(self, wanted: Sequence[str]) -> Iterator[Values]:
         for place, record in self.records():
@@ -130,7 +132,7 @@ class Parquet:
         except pa.ArrowException as error:
             raise InputError(f"{self.path} is not readable parquet ({' '.join(str(error).split())})") from None
 
-    def columns(self) -> list[str]:
+    def columns(self, most: int | None = None) -> list[str]:
         with self.opened() as file:
             return list(file.schema_arrow.names)
 

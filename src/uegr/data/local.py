@@ -91,6 +91,7 @@ def looked_at(path: Path, reading: Reading) -> tuple[str, str, Format, list[str]
 def all_columns(path: Path, reading: Reading) -> dict[str, list[Any]]:
     """Every column of a file, in memory, with the rows that `file_source` has and in their order."""
     _, codec, layout, names = looked_at(path, reading)
+    names += [name for name in protected(path, codec, lambda file: layout.columns(None)) if name not in names]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{path}: the column {doubled[0]!r} occurs {names.count(doubled[0])} times; rename one")
     rows = [values for _, values in encoding.guarded(path, codec, layout.rows(names))]

@@ -4,14 +4,14 @@ Predictions are (rows, classes) scores, of which the largest counts, or (rows,) 
 constant predictions is undefined; it is 0 here, as in GLUE's tables.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from uegr.errors import InputError, did_you_mean
-from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, groups_of, interval, proportion
+from uegr.statistics.intervals import FEW_RESAMPLES, Figure, bootstrap, interval, proportion
 
 Metric = Callable[..., float]  # predictions (rows,), labels (rows,), and for classes how often each row counts
 
@@ -91,7 +91,6 @@ METRICS: dict[str, Metric] = {
 }
 OF_VALUES = {"pearson", "spearman"}
 OF_CLASSES = ("macro_f1", "balanced_accuracy")  # of every classifier, beside what its card names
-FEWEST = 5  # rows of a class, below which a mean over classes has no interval
 
 
 def task_metrics(named: Sequence[str], chosen: str | None, regression: bool) -> tuple[str, ...]:
@@ -121,9 +120,9 @@ def score(names: Iterable[str], predictions: Any, labels: Any) -> dict[str, floa
 
 
 def measure(names: Iterable[str], predictions: Any, labels: Any, seed: int = 0) -> dict[str, Figure]:
-    """As `score`, each metric with its interval: Wilson's for accuracy, the bootstrap over rows for the others.
+    """As `score`, each metric with its interval.
 
-    The ends are NaN for a mean over classes where a class has fewer than `FEWEST` rows.
+    Wilson's for accuracy, the posterior of each class's answers for means over classes, for others the bootstrap.
     """
     return {name: figure(name, *prepare(name, predictions, labels), seed) for name in names}
 
@@ -134,7 +133,7 @@ def figure(name: str, predictions: np.ndarray, labels: np.ndarray, seed: int) ->
     if name in OF_VALUES:
         return bootstrap(METRICS[name], predictions, labels, seed=seed)
     if name in OF_CLASSES or (name == "f1" and max(predictions.max(), labels.max()) > 1):
-        return bootstrap_of_classes(METRICS[name], predictions, labels, seed)
+        return posterior_of_classes(METRICS[name], predictions, labels, seed)
     return bootstrap_of_cells(METRICS[name], predictions, labels, seed)
 
 
@@ -146,20 +145,24 @@ def bootstrap_of_cells(metric: Metric, predictions: np.ndarray, labels: np.ndarr
     return interval(metric(predictions, labels), resampled, len(labels))
 
 
-def bootstrap_of_classes(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
-    """As `bootstrap_of_cells`, of a mean over classes: each keeps its rows, or a resample would leave a rare one out.
+def posterior_of_classes(metric: Metric, predictions: np.ndarray, labels: np.ndarray, seed: int) -> Figure:
+    """A mean over classes, with the interval of what each class's rows are taken for.
 
-    A class with fewer than `FEWEST` rows tells too little of its other rows, so that there is no interval then.
+    The shares of a class's answers are drawn from their posterior: that of being right is Beta(right + 1 / classes,
+    wrong + 1 / classes), with Jeffreys' prior for two. A resample of the rows would leave a rare class out, and never
+    doubts one that is all right or wrong.
     """
-    value, rows = metric(predictions, labels), np.unique(labels, return_counts=True)[1]
-    if rows.min() < FEWEST:
-        return Figure(value, math.nan, math.nan, len(labels))
-    cells, counts = np.unique(np.stack([predictions, labels]), axis=1, return_counts=True)
-    drawn, generator = np.empty((FEW_RESAMPLES, len(counts)), dtype=np.int64), np.random.default_rng(seed)
-    for of_class in groups_of(cells[1]):
-        size = counts[of_class].sum()
-        drawn[:, of_class] = generator.multinomial(size, counts[of_class] / size, size=FEW_RESAMPLES)
-    return interval(value, [metric(*cells, row) for row in drawn], len(labels))
+    named = np.unique(np.concatenate([predictions, labels]))
+    truth, answers = np.repeat(named, len(named)), np.tile(named, len(named))  # every cell, also the empty ones
+    generator, weights = np.random.default_rng(seed), np.zeros((FEW_RESAMPLES, len(truth)))
+    for label in np.unique(labels):
+        rows = predictions[labels == label]
+        prior = np.where(named == label, 1, 1 / max(1, len(named) - 1)) / len(named)
+        counts = (rows[:, None] == named).sum(0) + prior
+        weights[:, truth == label] = len(rows) * generator.dirichlet(counts, size=FEW_RESAMPLES)
+    value = metric(predictions, labels)
+    found = interval(value, [metric(answers, truth, row) for row in weights], len(labels))
+    return replace(found, low=min(found.low, value), high=max(found.high, value))
 
 
 def prepare(name: str, predictions: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ finds less than one step of FGM, or less in a larger ball; texts that were found
 search on this one. What a single result cannot show, such as one seed, is added where results are compared.
 """
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -55,15 +54,9 @@ def validation_split(task: Task) -> str | None:
 
 
 def untaught(task: Task) -> Iterator[str]:
-    """Whether a classifier is not shown to be above chance: what never was right is not broken either.
-
-    Rare classes leave the score without an interval. At worst each class has one row, which is right or wrong.
-    """
+    """Whether a classifier is not shown to be above chance: what never was right is not broken either."""
     found = task.scores.get(measured_split(task) or "", {}).get("balanced_accuracy")
-    if found is None or not task.labels:
-        return
-    low = found.low if found.bounded else found.value - 0.98 / math.sqrt(len(task.labels))  # 1.96 sqrt(1/4 / classes)
-    if low <= 1 / len(task.labels):
+    if found is not None and task.labels and found.low <= 1 / len(task.labels):
         yield f"{AT_CHANCE}: balanced accuracy {percent(found)}, chance is {100 / len(task.labels):.1f}%"
 
 

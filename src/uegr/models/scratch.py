@@ -1,7 +1,7 @@
 """What bilstm, textcnn and texthan share: embedded tokens in, one vector per text out, dropout, a linear head.
 
-They are PreTrainedModel subclasses registered with the Auto classes (importing this package does it), so that Trainer,
-attacks and evaluation treat them like a Hugging Face encoder.
+They are PreTrainedModel subclasses registered with the Auto classes (importing uegr.models.architectures does it), so
+that Trainer, attacks and evaluation treat them like a Hugging Face encoder.
 """
 
 from abc import abstractmethod

@@ -69,19 +69,27 @@ def otherwise(groups: Sequence[Group]) -> str:
 
 def untaught(groups: Sequence[Group]) -> str:
     """Which settings are not shown to be above chance: a high accuracy hides that where most rows have one label."""
-    found = [f"{group.label} on {heading(group.block)}" for group in groups if at_chance([group])]
+    found = [f"{group.label} on {heading(group.block)}{of_seeds(group)}" for group in groups if reasons_of(group)]
     more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
     return f" {AT_CHANCE.capitalize()}: {'; '.join(found[:MOST])}{more}." if found else ""
 
 
 def at_chance(groups: Sequence[Group]) -> list[str]:
     """A line for each setting that is not shown to be above chance, with its figures."""
-    lines = []
-    for group in groups:
-        reasons = [reason for run in group.runs for reason in doubts.untaught(run.task)]
-        seeds = f" ({len(reasons)} of {len(group.runs)} seeds)" if len(group.runs) > 1 else ""
-        lines += [f"{group.label} on {heading(group.block)}: {reasons[0]}{seeds}"] if reasons else []
-    return lines
+    found = [(group, reasons_of(group)) for group in groups]
+    return [
+        f"{group.label} on {heading(group.block)}: {reasons[0]}{of_seeds(group)}" for group, reasons in found if reasons
+    ]
+
+
+def reasons_of(group: Group) -> list[str]:
+    """Of each of its runs that is not shown to be above chance, the reason."""
+    return [reason for run in group.runs for reason in doubts.untaught(run.task)]
+
+
+def of_seeds(group: Group) -> str:
+    """How many of its seeds that is."""
+    return f" ({len(reasons_of(group))} of {len(group.runs)} seeds)" if len(group.runs) > 1 else ""
 
 
 def only_baselines(groups: Sequence[Group]) -> str:

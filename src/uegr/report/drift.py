@@ -118,7 +118,7 @@ def cost(groups: Sequence[Group], looks: Mapping[str, Style]) -> Section | None:
 def symbols_note(blocks: Sequence[Block]) -> str:
     """Which symbol is which data set and model, while there are enough symbols."""
     if len(blocks) == 1 or len(blocks) > len(GLYPHS):
-        return "Each point is a setting." if len(blocks) > 1 else ""
+        return "Each point is a setting of one data set and model, which it tells on hover." if len(blocks) > 1 else ""
     return "; ".join(f"{glyph} {heading(block)}" for glyph, block in zip(GLYPHS, blocks, strict=False)) + "."
 
 
@@ -133,7 +133,7 @@ def cost_panel(
     for method in distinct(group.method for group, *_ in some):
         own = [one for one in some if one[0].method == method]
         texts = [told(group, price, cell) for group, price, cell in own]
-        symbols = [SYMBOLS[blocks.index(group.block) % len(SYMBOLS)] for group, *_ in own]
+        symbols = [SYMBOLS[blocks.index(group.block) if len(blocks) <= len(GLYPHS) else 0] for group, *_ in own]
         colour = looks[method].colour
         marker = {"color": colour, "symbol": symbols, "size": 10, "opacity": 0.85}
         prices = [price.passes or 0.0 for _, price, _ in own]

@@ -65,6 +65,11 @@ class Ranked:
         return [gain for gain in self.gains if gain.better or gain.worse]
 
     @property
+    def gains_only(self) -> bool:
+        """Whether it is shown to be better at something, and at nothing worse."""
+        return any(gain.better for gain in self.gains) and not any(gain.worse for gain in self.gains)
+
+    @property
     def cost_text(self) -> str:
         return "–" if self.cost is None else f"{self.cost:.1f} ×"
 
@@ -103,13 +108,18 @@ def verdict(found: Sequence[Group]) -> Verdict | None:
     keys = [key for key in ("own", robustness(compared, compared=True)) if key and any_compared(compared, [key])]
     methods = dict.fromkeys(group.method for group in compared)
     rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
-    rows = sorted((row for row in rows if row.gains), key=lambda row: (-row.whole, -row.total))
+    rows = in_order([row for row in rows if row.gains])
     if not rows:
         why = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
         why = why or only_baselines(groups)
         return Verdict([], [], (f"No verdict.{why}" if why else NO_VERDICT) + untaught(found)) if groups else None
     told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + untaught(found) + choosers(found)
     return Verdict([titles([key])[0].title for key in keys], rows, told)
+
+
+def in_order(rows: Sequence[Ranked]) -> list[Ranked]:
+    """First those that are shown to be better at something and worse at nothing; then by data sets, then by gains."""
+    return sorted(rows, key=lambda row: (not row.gains_only, -row.whole, -row.total))
 
 
 def rankable(groups: Sequence[Group]) -> Sequence[Group]:
@@ -129,7 +139,7 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     """One method over its data sets and models."""
     found = [gain_of(key, column(groups, key)) for key in keys]
     prices = [price for group in groups if (price := cost_of(group).passes) is not None]
-    settings = groups[0].settings if len(groups) == 1 else ""
+    settings = groups[0].settings if len({group.settings for group in groups}) == 1 or groups[0].is_baseline else ""
     bases = {group.baseline.label for group in groups if group.baseline}
     against = bases.pop() if len(bases) == 1 else BASELINE
     seeds = [len(group.seeds) for group in groups]

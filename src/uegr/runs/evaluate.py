@@ -6,14 +6,12 @@ from typing import Any
 
 from uegr.data import Data, evaluation_sets
 from uegr.evaluation.calibration import BINS
-from uegr.evaluation.metrics import FEWEST, OF_CLASSES
 from uegr.evaluation.sets import Sets
 from uegr.evaluation.suite import Radii, evaluate
 from uegr.result import Evaluation, Result
 from uegr.runs import folder
 from uegr.runs.finished import FinishedTask, open_run
 from uegr.runs.sets import gathered
-from uegr.statistics.classes import spelt
 from uegr.training.callbacks import progress_bar
 
 USUAL = ("fgm", "shift")
@@ -24,7 +22,6 @@ REMEDIES = {  # where no card names a set
     "adversarial": "score your own with --dataset",
     "anomaly": "in Python, gathered(data, anomaly=[...]) takes one (docs/evaluation.md)",
 }
-NAMED = 3  # classes in a reason
 Stage = Callable[[str, int, int], None]  # what is measured, how many rows are done, of how many
 
 
@@ -103,20 +100,7 @@ def unmeasured(found: Evaluation, wanted: set[str]) -> dict[str, str]:
     for kind in ("shift", "adversarial", "anomaly"):
         if kind in wanted - named and not getattr(found, kind):
             missing.setdefault(kind, f"no card names such a set for {found.data}; {REMEDIES[kind]}")
-    return missing | without_interval(found)
-
-
-def without_interval(found: Evaluation) -> dict[str, str]:
-    """The intervals that rest on too few rows of a class."""
-    table = found.classes.table if found.classes is not None else {}
-    few = [f"{spelt(name)} ({one.n})" for name, one in table.items() if 0 < one.n < FEWEST]
-    more = f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
-    why = f"{found.split} has fewer than {FEWEST} rows of {', '.join(few[:NAMED])}{more}; add rows of each"
-    return {
-        f"interval of {name}": why
-        for name in OF_CLASSES
-        if few and name in found.clean and not found.clean[name].bounded
-    }
+    return missing
 
 
 def with_evaluations(result: Result, found: dict[str, Evaluation]) -> Result:

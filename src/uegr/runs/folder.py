@@ -156,7 +156,8 @@ def check_started(folder: Path, start: str) -> None:
     found = (
         f"it has no {CONFIG}" if folder.is_dir() else "it is a file" if folder.exists() else "there is no such folder"
     )
-    raise InputError(f"nothing to resume in {folder}: {found}; {start}")
+    free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    raise InputError(f"nothing to resume in {folder}: {found}; {start if free else 'name the folder of a run'}")
 
 
 def clear_checkpoints(folder: Path) -> None:

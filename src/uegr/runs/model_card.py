@@ -27,6 +27,10 @@ HUB_METRICS = {"matthews": "matthews_correlation", "macro_f1": "f1", "pearson": 
 VERSIONS = ("uegr", "torch", "transformers")
 MEASURED = ("data", "measure", "percent (95% interval)", "rows")
 Row = tuple[str, ...]
+OWN = (
+    "This architecture is uegr's own: `pip install uegr`, and `import uegr.models.architectures` before "
+    "`AutoModelForSequenceClassification.from_pretrained`."
+)
 
 
 def card(name: str, result: Result) -> str:
@@ -44,7 +48,7 @@ def metadata(name: str, result: Result) -> dict[str, Any]:
     metrics = {metric for task in result.tasks.values() for scores in task.scores.values() for metric in scores}
     found = {
         "language": language,
-        "library_name": "transformers",
+        "library_name": "uegr" if is_own(result) else "transformers",
         "pipeline_tag": "text-classification",
         "license": None if base is None or base.licence is None else LICENCES.get(base.licence, "other"),
         "base_model": base_name(result),
@@ -96,6 +100,12 @@ def base_of(result: Result) -> str:
     return models.card.base_of(model.name, (model.model_extra or {}).get("settings") or {})
 
 
+def is_own(result: Result) -> bool:
+    """Whether only uegr can load it: a model of its own, not an encoder of transformers."""
+    card = models.cards().get(result.config.model.name)
+    return card is not None and card.architecture is not None
+
+
 def base_card(result: Result) -> models.Card | None:
     """The card of the alias that training started from."""
     return models.cards().get(base_of(result))
@@ -116,6 +126,8 @@ def body(name: str, result: Result) -> Iterator[str]:
     yield f"# {plain(name)}\n"
     model, method = plain(short(config.model.name)), plain(config.method.name)
     yield f"{model}, fine-tuned on {sets} with the method {method} by uegr.\n"
+    if is_own(result):
+        yield f"{OWN}\n"
     yield from section("Scores", ("data", "split", "metric", "value (95% interval)", "rows"), clean_rows(result))
     yield from section("Classes", ("data", "class", "precision", "recall", "F1", "rows"), class_rows(result))
     yield from section("Confusion", ("data", "label", "predicted as, rows"), confusion_rows(result))

@@ -167,13 +167,22 @@ def remarks(task: FinishedTask, texts: Sequence[Text]) -> list[str]:
     """What is odd about each text: it is empty, or was cut. Warns with the numbers of their rows."""
     limit = length_limit(task.tokenizer, task.max_length)
     cut = is_cut(task.tokenizer, sides(texts), limit) if texts else []
-    empty = [not any(part.strip() for part in ([text] if isinstance(text, str) else text)) for text in texts]
+    empty = [is_empty(text) for text in texts]
     warn_of("empty", empty)
     warn_of(f"cut after {limit} tokens", cut)
     return [
         "empty" if nothing else f"cut after {limit} tokens" if long else ""
         for nothing, long in zip(empty, cut, strict=True)
     ]
+
+
+def is_empty(text: Text) -> bool:
+    """Whether a text, or a side of a pair, says nothing.
+
+    >>> is_empty(" "), is_empty(("a premise", "")), is_empty("a film")
+    (True, True, False)
+    """
+    return not all(part.strip() for part in ([text] if isinstance(text, str) else text))
 
 
 def warn_of(what: str, marks: list[bool]) -> None:
