@@ -18,6 +18,7 @@ from uegr.benchmark.run import done_before
 from uegr.ledger.package import studies
 from uegr.models.card import from_scratch
 from uegr.report import contest
+from uegr.report.caveats import at_chance
 from uegr.report.contest import matches
 from uegr.report.cost import cost_of
 from uegr.report.export import board, headline_parts, printed_table, table
@@ -88,9 +89,11 @@ def printed_tables(study: Path, _: str) -> str:
 
 
 def boards(study: Path, _: str) -> str:
-    """The leaderboard of each data set and model of a study."""
-    blocks = by_block(groups_of(study)).items()
-    return "\n\n".join(f"### {heading(block)}\n\n{board(some)}" for block, some in blocks) or NOTHING
+    """The leaderboard of each data set and model of a study, and what in it is not shown to be above chance."""
+    parts = []
+    for block, some in by_block(groups_of(study)).items():
+        parts += [f"### {heading(block)}", board(some), *(f"- {line}" for line in at_chance(some))]
+    return "\n\n".join(parts) or NOTHING
 
 
 def decisions(study: Path, _: str) -> str:
