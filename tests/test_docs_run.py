@@ -100,7 +100,7 @@ class Tiny:
         model_folder(folder / "model")
         synonyms = [("fine", "great", "poor"), ("poor", "awful", "fine"), ("good", "fine"), ("a", "the")]
         (folder / "words.tsv").write_text("".join("\t".join(row) + "\n" for row in synonyms))
-        (folder / "vectors.txt").write_text("".join(f"{word} {' 0.1' * 300}\n" for word in ("the", "film")))
+        (folder / "vectors.txt").write_text("".join(f"{word}{' 0.1' * 300}\n" for word in ("the", "film")))
         self.words, self.starts = lexicons.load_lexicon(str(folder / "words.tsv")), benchmark.with_starts
         self.locate, self.rows = huggingface.locate, sample.rows_wanted
 
