@@ -33,9 +33,10 @@ RUN = [
     *(f"docs/{name}.md" for name in ("howto", "attacks", "evaluation", "data", "runs", "models", "report")),
     *(f"docs/{name}.md" for name in ("playground", "configuration", "study")),
     "results/README.md",
+    "CONTRIBUTING.md",
 ]
 ELSEWHERE = ("README.md", "docs/tutorial.md", "docs/own_method.md", "docs/generation.md")  # run by other tests
-NOT_YET = ("CONTRIBUTING.md", "docs/reliability.md", "docs/benchmarks.md", "docs/scale.md", "docs/results.md")
+NOT_YET = ("docs/reliability.md", "docs/benchmarks.md", "docs/scale.md", "docs/results.md")
 EXCEPTIONS = {  # the start of a command, and why it does not run here
     "pip install": "the network",
     "python docs/generate.py": "writes the pages; tests/test_docs.py compares them",
