@@ -36,7 +36,7 @@ RUN = [
     "CONTRIBUTING.md",
 ]
 ELSEWHERE = ("README.md", "docs/tutorial.md", "docs/own_method.md", "docs/generation.md")  # run by other tests
-# pages with grids whose cells train from scratch for many epochs: too slow until these are made small, too
+# campaigns of hours (reliability), and grids whose cells train from scratch for many epochs: not made small yet
 NOT_YET = ("docs/reliability.md", "docs/benchmarks.md", "docs/scale.md", "docs/results.md")
 EXCEPTIONS = {  # the start of a command, and why it does not run here
     "pip install": "the network",
