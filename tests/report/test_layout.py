@@ -61,14 +61,15 @@ def test_many_long_names_do_not_make_tables_scroll_sideways(tab: Browser) -> Non
 
 def test_the_columns_of_an_attack_without_calibration_fit_a_phone(tmp_path: Path) -> None:
     """A table of an own csv's grid was cut after the sign of its last column."""
+    settings = {"surface": "default", "side": "second", "budget": None, "calibrated": False}
     for method in ("vanilla", "fgm", "freelb", "rdrop"):
         for seed in range(2):
-            write_run(tmp_path / "runs" / f"{method}-{seed}", result("snippets", method, seed))
+            write_run(tmp_path / "runs" / f"{method}-{seed}", run(method, seed, 0.3, 0.4, settings=settings))
     page = write(tmp_path / "report.html", render(collect([tmp_path / "runs"])))
     regions = f"[...document.querySelectorAll('{TABLES}')].flatMap(one => [...one.querySelectorAll('.scroll')])"
     with browser() as phone:
-        resized(phone, 390, 844)
         phone.open(page)
+        resized(phone, 390, 844)
         assert "not calibrated" in phone.run("document.querySelector('#glance').textContent")
         assert phone.run(f"{regions}.filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)") == []
 
