@@ -88,7 +88,8 @@ def test_reliability_pools_the_rows_of_all_seeds():
     for seed, confidence, right, rows in ((0, 0.9, 1.0, 30), (1, 0.96, 0.5, 10)):
         bins = [Bin(start=0.9, end=1.0, confidence=confidence, accuracy=Figure(right, 0.0, 1.0, rows))]
         empty = Bin(start=0.5, end=0.6, confidence=0.55, accuracy=Figure(float("nan"), 0.0, 1.0, 0))
-        one = Calibration(ece=share(0.1), brier=share(0.1), reliability=[empty, *bins], bins=10)
+        broken = Bin(start=0.7, end=0.8, confidence=0.75, accuracy=Figure(float("nan"), 0.0, 1.0, 20))
+        one = Calibration(ece=share(0.1), brier=share(0.1), reliability=[empty, broken, *bins], bins=10)
         found.append(with_evaluation(result("imdb", "vanilla", seed), calibration=one))
     assert curves.bins(groups_of(*found)[0]) == [(pytest.approx(0.915), pytest.approx(0.875), 40)]
 

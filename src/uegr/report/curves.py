@@ -1,7 +1,7 @@
 """Generalisation against robustness, accuracy under perturbation, and reliability, as drawings."""
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any
 
 from uegr.report.cells import Cell, over_seeds
@@ -184,7 +184,7 @@ def bins(group: Group) -> list[tuple[float, float, int]]:
     found: dict[float, list[Bin]] = {}
     for _, evaluation in group.evaluations:
         for one in evaluation.calibration.reliability if evaluation.calibration else ():
-            if one.accuracy.n:
+            if one.accuracy.n and isfinite(one.accuracy.value):
                 found.setdefault(one.start, []).append(one)
     together = [pooled(some) for _, some in sorted(found.items())]
     return [(sure, right, rows) for sure, right, rows in together if rows >= FEWEST]
