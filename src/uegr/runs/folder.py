@@ -145,7 +145,7 @@ def check(folder: Path, config: dict[str, Any], resume: bool) -> None:
 
 
 def check_started(folder: Path, start: str) -> None:
-    """Raise if there is no run to resume, with the remedy `start`."""
+    """Raise if there is no run to resume; `start` is what to do instead."""
     if (folder / CONFIG).is_file():
         return
     if (folder / GRID).is_file():
