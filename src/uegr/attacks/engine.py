@@ -70,7 +70,7 @@ def attack(
     listed = as_examples(examples, names)
     tool = tool_of(attack, settings, surface, predict)
     known = surface if isinstance(surface, Surface) else load_surface(surface) if tool.lexical else without_lexicon()
-    plan = Plan(tool, known, side, budget, seed, predict.temperature if isinstance(predict, Victim) else 1.0)
+    plan = Plan(tool, known, side, budget, seed, predict if isinstance(predict, Victim) else None)
     journal = Journal(Path(output) if output else None, plan.described(listed), resume)
     batch = batch_size or (predict.slice if isinstance(predict, Victim) else 64)
     scorers = {"predict": Scorer(predict, "predict", batch)}
@@ -104,14 +104,15 @@ class Plan:
     side: str
     budget: int | None
     seed: int
-    temperature: float = 1.0  # of a `Victim`
+    victim: Victim | None = None  # what knows its temperature, and how much of a text it reads
 
     def described(self, examples: list[Example]) -> dict[str, Any]:
         """What must be the same when a journal is resumed."""
         mark = hashlib.sha256(repr([(example.text, example.label) for example in examples]).encode("utf-8", "replace"))
         own = {field.name: plain(getattr(self.attack, field.name)) for field in fields(self.attack)}  # type: ignore[arg-type]
         setup = {"attack": self.attack.name, **own, "surface": self.surface.name, "side": self.side}
-        setup |= {"calibrated": round(self.temperature, 6)}  # the genetic attack has a `temperature` of its own
+        heat = self.victim.temperature if self.victim else 1.0
+        setup |= {"calibrated": round(heat, 6)}  # the genetic attack has a `temperature` of its own
         return setup | {"budget": self.budget, "seed": self.seed, "examples": len(examples), "sha256": mark.hexdigest()}
 
 
@@ -210,11 +211,12 @@ def examine(index: int, example: Example, plan: Plan) -> Examination:
 
 def targeted(example: Example, before: Scores, plan: Plan) -> Target:
     """The example as the search sees it."""
+    alone, first = isinstance(example.text, str), plan.side == "first"
+    read = plan.victim.reads(example.text, 0 if alone or first else 1) if plan.victim else None
     if isinstance(example.text, str):
-        return Target(plan.surface.split(example.text), example.label, before)
-    first = plan.side == "first"
+        return Target(plan.surface.split(example.text, read), example.label, before)
     changing, other = example.text if first else reversed(example.text)
-    return Target(plan.surface.split(changing), example.label, before, other, first)
+    return Target(plan.surface.split(changing, read), example.label, before, other, first)
 
 
 def limited(search: Any, budget: int | None) -> Generator[Queries, Scores, tuple[Attempt | str | None, int]]:
@@ -241,6 +243,6 @@ def concluded(attempt: Attempt, target: Target, plan: Plan, known: dict[str, Any
         found=target.of(attempt.text),
         found_predicted=int(attempt.scores.argmax()),
         found_probability=float(attempt.scores[target.label]),
-        changes=changes(target.words, plan.surface.split(attempt.text)),
+        changes=changes(plan.surface.split(target.words.text), plan.surface.split(attempt.text)),
         **known,
     )

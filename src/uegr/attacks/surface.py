@@ -9,6 +9,7 @@ the form of the word show it (`walked` is a verb; `film` is a noun 64 times out 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from uegr.attacks.inflection import Inflector
@@ -99,14 +100,18 @@ class Surface:
                 for synonym in reading.synonyms:
                     yield from self.inflector.inflected(synonym, reading.part, form) if self.inflector else (synonym,)
 
-    def split(self, text: str) -> Words:
-        """Words by pattern; runs of Chinese characters by longest match over the lexicon."""
+    def split(self, text: str, read: int | None = None) -> Words:
+        """Words by pattern; runs of Chinese characters by longest match over the lexicon.
+
+        Of a text of which only the first `read` characters are read, what begins after them belongs to the last
+        separator, so that no search changes it.
+        """
         words, separators, end = [], [], 0
-        for match in WORD.finditer(text):
-            for start, word in self.segments(match):
-                separators.append(text[end:start])
-                words.append(word)
-                end = start + len(word)
+        found = (part for match in WORD.finditer(text) for part in self.segments(match))
+        for start, word in found if read is None else takewhile(lambda part: part[0] < read, found):
+            separators.append(text[end:start])
+            words.append(word)
+            end = start + len(word)
         return Words(tuple(words), (*separators, text[end:]))
 
     def segments(self, match: re.Match[str]) -> Iterator[tuple[int, str]]:

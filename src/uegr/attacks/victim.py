@@ -12,7 +12,16 @@ from torch import Tensor
 from uegr.attacks.search import Input
 from uegr.attacks.shortcut import shortened
 from uegr.errors import InputError
-from uegr.models.texts import WINDOW, batches, device_of, evaluating, is_regression, length_limit, scores
+from uegr.models.texts import (
+    WINDOW,
+    batches,
+    characters_read,
+    device_of,
+    evaluating,
+    is_regression,
+    length_limit,
+    scores,
+)
 
 DECIMALS = (
     4  # of the calibrated logits: the same text in another batch differs by about 1e-6, and equal texts must stay equal
@@ -61,6 +70,10 @@ class Victim:
             for rows, batch in batches(self.model, self.tokenizer, texts, **sizes):
                 found[rows] = self.forward(batch)
         return found
+
+    def reads(self, text: Input, side: int) -> int | None:
+        """How many characters of a text, or of one side of a pair, the model reads; None if all, or unknown."""
+        return characters_read(self.tokenizer, text, self.max_length, side)
 
     def forward(self, batch: dict[str, Tensor]) -> NDArray[np.float64]:
         """Probabilities of one batch."""

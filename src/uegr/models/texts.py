@@ -97,6 +97,18 @@ def encode(tokenizer: Any, columns: tuple[list[str], ...], limit: int | None) ->
     return made
 
 
+def characters_read(tokenizer: Any, text: Text, limit: int | None, side: int = 0) -> int | None:
+    """How many characters of a text, or of one side of a pair, come before the cut; None if all are read, or unknown.
+
+    Only a tokenizer that cuts at the end and knows where each token stands can tell.
+    """
+    if limit is None or tokenizer.truncation_side != "right" or not tokenizer.is_fast:
+        return None
+    (made,) = encode(tokenizer, sides([text]), limit).encodings
+    ends = [end for (_, end), of in zip(made.offsets, made.sequence_ids, strict=True) if of == side]
+    return max(ends, default=0) if made.overflowing else None
+
+
 def stand_in(tokenizer: Any) -> int:
     """The token of a text that has none: the unknown word; without one, the end of the text, or padding."""
     known = (tokenizer.unk_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
