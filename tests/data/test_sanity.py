@@ -4,7 +4,7 @@ import pytest
 
 from uegr.data import load
 from uegr.data.check import check
-from uegr.data.sanity import check_labels
+from uegr.data.sanity import check_labels, warn_of_empty_texts
 from uegr.errors import DataWarning, InputError
 
 
@@ -84,3 +84,19 @@ def test_a_word_for_no_label_is_told(tmp_path, word):
     line = rf"x: the label '{word}' of 2 training rows is taken as a class; .* leave the field empty .*--drop-missing"
     with pytest.warns(DataWarning, match=line):
         check_labels(load(written(tmp_path / "x.csv", ["good", "bad", word] * 2)))
+
+
+def test_empty_training_texts_are_told(tmp_path):
+    """30 of 240 empty texts were trained on without a word."""
+    path = tmp_path / "x.csv"
+    path.write_text("text,label\nfine,good\n ,bad\n,bad\ndull,bad\n")
+    with pytest.warns(DataWarning, match="x: 2 of 4 training texts are empty; `uegr data check` names their rows"):
+        warn_of_empty_texts(load(path))
+    path.write_text("text,pair,label\nfine,,good\nfine,fine,bad\n")
+    with pytest.warns(DataWarning, match="1 of 2 training texts are empty"):
+        warn_of_empty_texts(load(path))
+
+
+@pytest.mark.filterwarnings("error")
+def test_texts_that_say_something_pass(tmp_path):
+    warn_of_empty_texts(load(written(tmp_path / "x.csv", ["good", "bad"])))

@@ -117,7 +117,7 @@ def test_the_verdict_the_page_and_the_markdown_tell() -> None:
         groups = grouped(collection.runs)
         found = verdict(groups)
         assert found is not None
-        return found.sentence, markdown(collection, groups), render(collection)
+        return found.text, markdown(collection, groups), render(collection)
 
     vanilla = [run("vanilla", seed, 0.3, 0.4, settings=USUAL) for seed in range(3)]
     plain = told([*vanilla, *(run("fgm", seed, 0.9, 0.9, settings=USUAL) for seed in range(3))])
@@ -170,7 +170,7 @@ def test_vanilla_runs_alone_are_told_apart() -> None:
     found = verdict(groups_of(result("imdb", "vanilla", 0), result("imdb", "vanilla", 0, epochs=1.0)))
     assert found is not None
     told = "No verdict. All runs are vanilla and differ in epochs; `uegr compare RUN RUN` compares two of them."
-    assert found.sentence == told
+    assert found.text == told
 
 
 def studies(chosen: list[Result], others: list[Result]) -> list[Group]:
@@ -196,12 +196,12 @@ def test_rows_that_chose_a_method_are_not_ranked_and_not_mixed_with_others() -> 
     assert found is not None
     assert [(row.method, row.gains[0].of) for row in found.rows] == [("uegr", 1)]
     told = " Not ranked: 2 settings of Candidates, whose rows chose a method; see the leaderboard."
-    assert found.sentence.endswith(told)
-    assert [group.label for group in ranking(groups, found)] == ["uegr"]
+    assert found.text.endswith(told)
+    assert [group.label for group in ranking(found)] == ["uegr"]
 
 
 def test_a_study_that_chooses_is_ranked_alone_with_a_word() -> None:
     found = verdict(studies(runs(), []))
     assert found is not None
     assert [row.method for row in found.rows] == ["uegr", "fgm"]
-    assert found.sentence.endswith("chose a method for other studies: they are no evidence for the choice.")
+    assert found.text.endswith("chose a method for other studies: they are no evidence for the choice.")

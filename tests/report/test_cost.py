@@ -36,6 +36,22 @@ def test_a_pass_over_half_a_batch_is_half_a_pass():
     assert costs == {"vanilla": 1.0, "uegr": 3.0}
 
 
+def test_settings_of_a_data_set_and_model_have_one_unit():
+    """A vanilla with four times the passes stood at 1.0 × beside a method at 6.0 ×, which was less than half of it."""
+    known = {100: 100, 400: 200}  # steps by training rows
+    runs = [result("imdb", "vanilla", 0, train_size=rows) for rows in known]
+    runs += [result("imdb", "fgm", 0, train_size=rows) for rows in known]
+    for place, one in enumerate(runs):
+        steps = known[one.config.dataset.train_size] if place != 1 else 400
+        own = training(one.config.method.name, 0, 100, steps=steps, passes=(1 + (place > 1), 1 + (place > 1)))
+        runs[place] = one.model_copy(update={"training": own})
+    costs = {(g.method, g.runs[0].config.dataset.train_size): cost_of(g) for g in groups_of(*runs)}
+    assert {key: cost.in_block for key, cost in costs.items()} == {
+        ("vanilla", 100): 1, ("vanilla", 400): 4, ("fgm", 100): 2, ("fgm", 400): 4
+    }  # fmt: skip
+    assert costs["fgm", 400].passes == 1  # of those of its own baseline
+
+
 def test_times_are_compared_on_the_same_machine_with_the_same_seed_and_in_one_go():
     runs = runs_with(processor_seconds=[100.0, 200.0, 300.0, 800.0], seconds=[1.0, 1.0, 5.0, 7.0])
     cost = cost_of(groups_of(*runs)[1])

@@ -67,6 +67,28 @@ def test_two_runs_that_differ_in_two_numbers_are_no_map():
     assert sweeps.sweeps(groups, looks(groups)) == []
 
 
+def test_points_of_a_line_have_the_same_seeds():
+    """A line went from epochs 1 with seed 0 to epochs 2 with seed 1, and said "all else equal"."""
+    apart = groups_of(*(result("imdb", "uegr", seed, submodels=seed + 2) for seed in (0, 1)))
+    assert sweeps.sweeps(apart, looks(apart)) == []
+    assert sweeps.training_size(*sized((0, 1))) is None
+    assert len(sweeps.training_size(*sized((0, 0))).panels[0].traces[0]["x"]) == 2
+    seeds = [(2, 0), (2, 1), (3, 1), (3, 2), (4, 7)]
+    runs = groups_of(*(result("imdb", "uegr", seed, 0.01 * seed, submodels=count) for count, seed in seeds))
+    drawn = sweeps.sweeps(runs, looks(runs))[0].panels[0].traces[0]
+    assert drawn["x"] == [2.0, 3.0]  # over seed 1, which two settings have
+    own = [group.columns["own"].figures[1].value for group in runs if 1 in group.seeds]
+    assert drawn["y"] == [100 * value for value in own]
+
+
+def sized(seeds):
+    """Two settings with other numbers of rows, with these seeds."""
+    found = groups_of(
+        *(result("imdb", "uegr", seed, train_size=rows) for rows, seed in zip((100, 400), seeds, strict=True))
+    )
+    return found, looks(found)
+
+
 def test_pairs_of_rates_are_a_map_also_where_both_are_the_same():
     pairs = [[0.1, 0.1], [0.1, 0.3], [0.3, 0.1], [0.3, 0.3]]
     groups = groups_of(*(result("imdb", "uegr", 0, rates=pair) for pair in pairs))

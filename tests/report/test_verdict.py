@@ -12,7 +12,8 @@ from uegr.report.reading import Collection, Run
 from uegr.report.tables import glance
 from uegr.report.terminal import show_verdict
 from uegr.report.verdict import NO_VERDICT, Verdict, ranked, verdict
-from uegr.statistics import proportion
+from uegr.result import Named
+from uegr.statistics import packed, proportion
 
 
 def run(method, seed, own, under_attack, rows=2000, dataset="imdb"):
@@ -43,10 +44,9 @@ def test_methods_are_ranked_with_gain_interval_cost_and_words():
     assert hard.figure.low > 0 > own.figure.low
     assert found.rows[0].cost == pytest.approx(3.2)
     assert found.rows[0].words == "Clean: no difference shown; pwws: better"
-    assert found.sentence.startswith("uegr against vanilla: Clean +1.0 (")
+    assert found.sentence.startswith("uegr against vanilla, at 3.2 times its passes: Clean +1.0 (")
     hard_words = "no difference shown; pwws +20.0 (+16.9 to +23.1) points: better"
-    rest = "from 3 seeds and 2,000 test rows. It costs 3.2 times the passes of vanilla."
-    assert found.sentence.endswith(f"{hard_words}, {rest}")
+    assert found.text.endswith(f"{hard_words}. From 3 seeds and 2,000 test rows.")
 
 
 def test_where_nothing_is_shown_the_words_say_so_with_what_they_rest_on():
@@ -67,8 +67,8 @@ def test_the_rows_are_the_fewest_and_the_most_of_a_column():
     """ "Clean, points (1,000 to 7,600 rows)" stood above a mean over data sets of which one had 10,000."""
     sets = [one for name, rows in (("imdb", 200), ("yelp", 2000)) for one in runs(rows=rows, dataset=name)]
     found = verdict(groups_of(*sets))
-    assert [found.counted(title) for title in found.columns] == ["200 to 2,000 rows"] * 2
-    assert "from 3 seeds and 200 to 2,000 test rows." in found.sentence
+    assert [found.rows_of(title) for title in found.columns] == ["200 to 2,000 rows"] * 2
+    assert "From 3 seeds and 200 to 2,000 test rows." in found.sentence
 
 
 def test_validation_rows_are_not_called_test_rows():
@@ -112,30 +112,76 @@ def test_one_seed_beside_several_is_said():
     assert found.rows[0].seeds_text == "1 to 3 seeds"
 
 
+def without(made, *places):
+    """Without the runs of a method on a data set."""
+    return [one for one in made if (one.config.method.name, next(iter(one.tasks))) not in places]
+
+
 def test_methods_on_fewer_data_sets_come_later_and_say_so(capsys):
     """Means over one data set stood between means over two, as if they were of the same data."""
-    made = [*runs(), *runs(dataset="yelp", uegr=(0.87, 0.41))]
-    made = [one for one in made if (one.config.method.name, next(iter(one.tasks))) != ("fgm", "yelp")]
+    more = [run("rat", seed, 0.87, 0.50, dataset=name) for seed in (0, 1, 2) for name in ("imdb", "yelp")]
+    made = without([*runs(), *runs(dataset="yelp", uegr=(0.87, 0.41)), *more], ("fgm", "yelp"))
     made = [one if one.config.method.name != "fgm" else run("fgm", one.config.seed, 0.88, 0.80) for one in made]
     found = verdict(groups_of(*made))
-    assert [row.method for row in found.rows] == ["uegr", "fgm"]
-    assert found.rows[1].total > found.rows[0].total
-    assert [row.where(found.places) for row in found.rows] == ["", "only on imdb · minilm"]
+    assert [row.method for row in found.rows] == ["uegr", "rat", "fgm"]
+    assert found.rows[2].total > found.rows[0].total
+    assert [row.where(found.shared) for row in found.rows] == ["", "", "only on imdb · minilm"]
     collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(made)])
     assert "3 seeds, only on imdb · minilm" in render(collection)
-    assert "compared on fewer data sets after the others" in render(collection)
+    assert "not compared on all of the same data sets and models after the others" in render(collection)
     assert "only on imdb · minilm |" in markdown(collection, groups_of(*made))
     show_verdict({run.name: run.result for run in collection.runs})
     assert "only on imdb" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_data_set_that_only_one_method_has_does_not_lift_it():
+    """fgm had one more data set than the others, with one seed and a large gain, and stood first with its mean."""
+    made = without([*runs(fgm=(0.86, 0.50)), *runs(fgm=(0.86, 0.95), dataset="yelp", seeds=(0,))], ("uegr", "yelp"))
+    found = verdict(groups_of(*made))
+    assert [row.method for row in found.rows] == ["uegr", "fgm"]
+    assert found.rows[1].gain("pwws").figure.value == pytest.approx(10)
+    assert found.notes == "Ranked on imdb · minilm that 2 methods share; the leaderboard has 1 more."
+    assert {group.dataset for group in ranking(found)} == {"imdb"}
+
+
+def test_models_on_the_same_rows_are_not_independent():
+    """Two models of one data set had an interval as narrow as that of two data sets."""
+    one = verdict(groups_of(*runs(rows=200))).rows[0].gain("pwws").figure
+    other = [made.model_copy(update={"config": made.config.model_copy(update={"model": Named(name="textcnn")})})
+             for made in runs(rows=200)]  # fmt: skip
+    both = verdict(groups_of(*runs(rows=200), *other)).rows[0].gain("pwws").figure
+    assert both.high - both.low == pytest.approx(one.high - one.low)
+    apart = verdict(groups_of(*runs(rows=200), *runs(rows=200, dataset="yelp"))).rows[0].gain("pwws").figure
+    assert apart.high - apart.low == pytest.approx((one.high - one.low) / 2**0.5)
+
+
+def test_a_setting_that_was_trained_otherwise_is_not_counted_where_others_are_fair():
+    """One pair with twice the epochs was in the mean of three, and its cost too."""
+    unfair = [result("yelp", "uegr", seed, epochs=3.0) for seed in (0, 1, 2)]
+    unfair += [result("yelp", "vanilla", seed, epochs=1.0) for seed in (0, 1, 2)]
+    found = verdict(groups_of(*runs(), *unfair))
+    assert {row.method: row.places for row in found.rows}["uegr"] == {("imdb", "minilm")}
+    assert "Not counted, for not only the method differs: uegr on yelp · minilm (epochs 3 instead of 1)." in found.notes
+    assert "Not only the method differs from" not in found.notes
+
+
+def test_equal_answers_do_not_take_the_interval_from_a_mean():
+    """Two runs with the same answers had no interval, and neither had the mean over data sets with them."""
+    bits, same = packed([place < 80 for place in range(200)]), []
+    for one in runs(rows=200, dataset="yelp", uegr=(0.86, 0.40), fgm=(0.86, 0.40), seeds=(1,)):
+        attack = one.tasks["yelp"].attacks["a"].model_copy(update={"right": bits})
+        same.append(one.with_task("yelp", attacks={"a": attack}))
+    hard = verdict(groups_of(*runs(rows=200), *same)).rows[0].gain("pwws")
+    assert hard.of == 2
+    assert hard.figure.bounded
+    assert " to " in hard.text
+
+
 def test_a_method_that_is_shown_to_be_worse_stands_after_one_that_is_better():
     """On the page of the committed results, a method that was worse somewhere had more data sets and stood higher."""
     made = [*runs(fgm=(0.86, 0.10)), *runs(fgm=(0.86, 0.10), dataset="yelp")]
-    made = [one for one in made if (one.config.method.name, next(iter(one.tasks))) != ("uegr", "yelp")]
-    found = verdict(groups_of(*made))
+    found = verdict(groups_of(*without(made, ("uegr", "yelp"))))
     assert [row.method for row in found.rows] == ["uegr", "fgm"]
-    assert [len(row.places) for row in found.rows] == [1, 2]
 
 
 def test_another_vanilla_is_told_from_the_one_that_it_is_compared_with():
@@ -165,11 +211,11 @@ def test_a_setting_that_can_be_compared_stands_for_its_method():
     assert [row.method for row in found.rows] == ["uegr"]
     assert found.rows[0].cost == pytest.approx(3.2)
     told = "1 setting has no figure that vanilla has with the same seed too, measured alike."
-    assert found.sentence.endswith(told)
+    assert found.notes == told
     dear = result("yelp", "uegr", 7)
     dear = dear.model_copy(update={"training": dear.training.model_copy(update={"steps": 10_000})})
     (row,) = verdict(groups_of(*runs(), run("vanilla", 0, 0.86, 0.40, dataset="yelp"), dear)).rows[:1]
-    assert (row.method, row.where(1), row.gains[0].of, row.cost) == ("uegr", "", 1, pytest.approx(3.2))
+    assert (row.method, row.where(frozenset()), row.gains[0].of, row.cost) == ("uegr", "", 1, pytest.approx(3.2))
 
 
 def test_a_data_set_without_the_second_column_does_not_lift_a_method():
@@ -187,7 +233,7 @@ def test_a_mean_over_data_sets_is_told_where_none_of_them_shows_anything():
     sets = [one for name in ("imdb", "yelp", "sst2") for one in runs(**small, dataset=name)]
     found = verdict(groups_of(*sets))
     assert found.rows[0].gains[1].words == "no difference shown on any of them alone"
-    start = "No method is shown to be better than vanilla in Clean or pwws on any one data set, from 3 seeds"
+    start = "No method is shown to be better than vanilla in Clean or pwws on any one data set and model, from 3 seeds"
     assert found.sentence.startswith(start)
     note = "(95% interval, not adjusted for several methods)"
     assert found.sentence.endswith(f"The mean over data sets is above 0 in pwws for uegr {note}.")
@@ -196,7 +242,7 @@ def test_a_mean_over_data_sets_is_told_where_none_of_them_shows_anything():
 def test_figures_show_the_rows_that_they_rest_on():
     groups = groups_of(*runs(rows=200))
     found = verdict(groups)
-    assert [found.counted(title) for title in found.columns] == ["200 rows", "200 rows"]
+    assert [found.rows_of(title) for title in found.columns] == ["200 rows", "200 rows"]
     collection = Collection(runs=[Run(str(place), one) for place, one in enumerate(runs(rows=200))])
     page, text = render(collection), markdown(collection, groups)
     assert 'Clean, points<span class="spread">200 rows</span>' in page
@@ -223,8 +269,8 @@ def test_settings_without_a_baseline_are_counted_beside_a_verdict():
     """A method that was trained on other rows than vanilla was missing in the verdict without a word."""
     others = [run("fgm", seed, 0.9, 0.9, dataset="yelp") for seed in (0, 1, 2)]
     found = verdict(groups_of(*runs(), *others))
-    assert found.sentence.endswith(" 1 setting has no vanilla run on the same rows to compare with.")
-    assert "to compare with" not in verdict(groups_of(*runs())).sentence
+    assert found.notes == "1 setting has no vanilla run on the same rows to compare with."
+    assert "to compare with" not in verdict(groups_of(*runs())).text
 
 
 def test_without_a_baseline_the_verdict_says_that_there_is_none(tmp_path, capsys):
@@ -247,7 +293,7 @@ def test_it_comes_first_on_the_page_in_markdown_and_in_the_terminal(capsys):
     collection = Collection(runs=[Run(name, one) for name, one in made.items()])
     page = render(collection)
     assert page.index('id="verdict"') < page.index('id="leaderboard"')
-    assert page.index("uegr against vanilla: Clean") < page.index("<table")
+    assert page.index("uegr against vanilla, at 3.2") < page.index("<table")
     text = markdown(collection, groups_of(*made.values()))
     assert text.index("## Verdict") < text.index("## imdb")
     assert "| uegr | +1.0 (" in text
@@ -274,9 +320,9 @@ def test_a_baseline_that_was_trained_otherwise_is_told():
     own = [result("imdb", "uegr", seed, epochs=3.0) for seed in (0, 1)]
     base = [result("imdb", "vanilla", seed, epochs=1.0) for seed in (0, 1)]
     told = "Not only the method differs from vanilla: uegr has epochs 3 instead of 1."
-    assert told in verdict(groups_of(*own, *base)).sentence
+    assert told in verdict(groups_of(*own, *base)).text
     same = [result("imdb", "vanilla", seed, epochs=3.0) for seed in (0, 1)]
-    assert "Not only" not in verdict(groups_of(*own, *same)).sentence
+    assert "Not only" not in verdict(groups_of(*own, *same)).text
 
 
 def test_at_a_glance_counts_what_the_verdict_counts():
@@ -285,7 +331,7 @@ def test_at_a_glance_counts_what_the_verdict_counts():
     base = [result("imdb", method, seed) for method in ("vanilla", "fgm") for seed in (0, 1)]
     groups = groups_of(*base, *more, result("imdb", "uegr", 2, 0.04, submodels=2))
     found = verdict(groups)
-    table = glance(ranking(groups, found))
+    table = glance(ranking(found))
     assert [row.method for row in table.rows] == [row.method for row in found.rows]
     own = [key.key for key in table.columns].index("own")
     shown = [row.cells[own].difference.replace("−", "-") for row in table.rows]

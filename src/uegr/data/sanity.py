@@ -1,4 +1,4 @@
-"""Labels that are probably a mistake, found before a model is trained on them."""
+"""Labels and texts that are probably a mistake, found before a model is trained on them."""
 
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,14 @@ def warn_of_imbalance(data: "Data") -> None:
     """Warn before training if a label has more than 80% of the rows, or less than a tenth of an even share of them."""
     if line := unbalanced(data):
         warn(f"{data.name}: {line}")
+
+
+def warn_of_empty_texts(data: "Data") -> None:
+    """Warn of training rows that say nothing: a model learns the label of an empty text from them."""
+    rows = data.splits["train"]
+    sides = [rows[name] for name in ("text", "pair") if name in rows.column_names]
+    if empty := sum(not all(text.strip() for text in texts) for texts in zip(*sides, strict=True)):
+        warn(f"{data.name}: {empty:,} of {len(rows):,} training texts are empty; `uegr data check` names their rows")
 
 
 def unbalanced(data: "Data") -> str | None:

@@ -52,7 +52,7 @@ class Report:
         left = f", {len(found.left)} not counted" if found.left else ""
         written = f"{self.output}  ({len(found.runs)} runs{left}; {time.perf_counter() - started:.1f} s)"
         judged = verdict(groups)
-        return "\n".join([*unread(found), written, *([judged.sentence] if judged else [])])
+        return "\n".join([*unread(found), written, *([judged.text] if judged else [])])
 
     def watch(self, say: Callable[[str], None]) -> None:
         """Build until interrupted; then once more, so that the final page does not reload itself."""

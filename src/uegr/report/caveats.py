@@ -1,12 +1,12 @@
 """What a reader of the verdict must know besides: what was trained or measured in another way, or not compared."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from uegr.ledger import doubts
 from uegr.ledger.doubts import AT_CHANCE
 from uegr.report.columns import titles
-from uegr.report.groups import BASELINE, Group, any_compared, grids_of, heading
+from uegr.report.groups import BASELINE, Block, Group, any_compared, grids_of, heading
 from uegr.report.settings import short
 
 MOST = 3  # differences that are told
@@ -19,8 +19,40 @@ def caveats(compared: Sequence[Group], groups: Sequence[Group]) -> str:
 
 def unlike(groups: Sequence[Group]) -> str:
     """Which methods were trained in another way than their baseline: the difference is not the method's alone."""
-    told = dict.fromkeys(f"{g.method} has {', '.join(g.unlike_baseline)}" for g in groups if g.unlike_baseline)
+    told = dict.fromkeys(
+        f"{group.method}{of_block(group, groups)} has {ways(group)}" for group in groups if ways(group)
+    )
     return f" Not only the method differs from {BASELINE}: {'; '.join(told)}." if told else ""
+
+
+def ways(group: Group) -> str:
+    """How it was trained in another way than its baseline."""
+    return ", ".join(group.unlike_baseline)
+
+
+def of_block(group: Group, groups: Sequence[Group]) -> str:
+    """Its data set and model, where the method has several."""
+    several = len({other.block for other in groups if other.method == group.method}) > 1
+    return f" on {heading(group.block)}" if several else ""
+
+
+def uncounted(compared: Sequence[Group], counted: Sequence[Group]) -> str:
+    """Which settings are no part of the gains, because not only the method differs from the baseline."""
+    rest = [group for group in compared if group not in counted and ways(group)]
+    told = list(dict.fromkeys(f"{group.method} on {heading(group.block)} ({ways(group)})" for group in rest))
+    more = f"; and {len(told) - MOST} more" if len(told) > MOST else ""
+    return f" Not counted, for not only the method differs: {'; '.join(told[:MOST])}{more}." if told else ""
+
+
+def elsewhere(own: Mapping[str, Sequence[Group]], counted: Sequence[Group], shared: Collection[Block]) -> str:
+    """On what the methods are ranked, where some were also compared on others."""
+    left = {group.block for some in own.values() for group in some} - {group.block for group in counted}
+    if not left:
+        return ""
+    whole = [method for method in own if {group.block for group in counted if group.method == method} >= set(shared)]
+    where = heading(next(iter(shared))) if len(shared) == 1 else f"the {len(shared)} data sets and models"
+    those = f"that {len(whole)} methods share" if len(whole) > 1 else f"of {whole[0]}"
+    return f" Ranked on {where} {those}; the leaderboard has {len(left)} more."
 
 
 def left_alone(groups: Sequence[Group]) -> str:

@@ -1,7 +1,8 @@
 """What training cost: passes over a batch, which are counted, then processor time and wall time, which are measured.
 
 The wall time depends on the machine and on what else ran there. Passes do not, so they come first: the passes of the
-whole training, forward and backward together, divided by those of the baseline.
+whole training, forward and backward together, divided by those of the baseline. In a table of one data set and model
+they have one unit: those of the cheapest baseline there.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ class Cost:
 
     forward: float  # passes over a batch per step
     backward: float
-    passes: float | None  # of the whole training, baseline = 1
+    passes: float | None  # of the whole training, its own baseline = 1
+    in_block: float | None  # the cheapest baseline of the data set and model = 1
     processor: float  # seconds, all threads together
     processor_ratio: float | None  # on the same machine with the same seed, baseline = 1
     seconds: float  # by the wall
@@ -29,16 +31,21 @@ class Cost:
     def per_step(self) -> str:
         """Forward and backward passes.
 
-        >>> Cost(4, 5 / 3, 3.5, 10.0, 3.4, 6.0, 2).per_step
+        >>> Cost(4, 5 / 3, 3.5, 3.5, 10.0, 3.4, 6.0, 2).per_step
         '4 + 1.67'
         """
         return f"{round(self.forward, 2):g} + {round(self.backward, 2):g}"
 
     @property
+    def in_block_text(self) -> str:
+        """Beside others of the same data set and model."""
+        return "–" if self.in_block is None else f"{self.in_block:.1f} ×"
+
+    @property
     def beside(self) -> str:
         """What the wall time was shared with.
 
-        >>> Cost(4, 3, 3.5, 10.0, 3.4, 6.0, 1, 2).beside
+        >>> Cost(4, 3, 3.5, 3.5, 10.0, 3.4, 6.0, 1, 2).beside
         '1 thread, 2 workers'
         """
         counts = {"thread": self.threads} | ({"worker": self.workers} if self.workers > 1 else {})
@@ -52,6 +59,7 @@ def cost_of(group: Group) -> Cost:
         forward=fmean(one.passes[0] for one in trainings),
         backward=fmean(one.passes[1] for one in trainings),
         passes=passes_ratio(group),
+        in_block=mean_passes(group) / unit if (unit := min(map(mean_passes, group.units), default=0.0)) else None,
         processor=fmean(one.processor_seconds for one in trainings),
         processor_ratio=processor_ratio(group),
         seconds=fmean(one.seconds for one in trainings),

@@ -69,7 +69,7 @@ def headline_parts(found: Headline) -> list[str]:
     heads = ["method", *(column.title for column in found.columns), *found.gains, "n", "passes"]
     rows = []
     for one in found.lines:
-        price = "–" if one.cost.passes is None else f"{one.cost.passes:.1f} ×"
+        price = one.cost.in_block_text
         gains = [text or "–" for text in one.gains]
         rows.append([one.group.label, *map(told, one.views), *gains, len(one.group.seeds), price])
     reasons = [f"- {plain(reason)} ({plain(', '.join(names))})" for reason, names in doubted(found).items()]
@@ -120,8 +120,7 @@ def rows_line(groups: Sequence[Group]) -> str:
 def costs(group: Group) -> list[str]:
     """The cost columns: passes relative to the baseline, per step, processor and wall time."""
     cost = cost_of(group)
-    ratio = "–" if cost.passes is None else f"{cost.passes:.1f} ×"
-    return [ratio, cost.per_step, f"{cost.processor:,.0f}", f"{cost.seconds:,.0f} ({cost.beside})"]
+    return [cost.in_block_text, cost.per_step, f"{cost.processor:,.0f}", f"{cost.seconds:,.0f} ({cost.beside})"]
 
 
 def verdict_parts(found: Verdict) -> list[str]:
@@ -129,11 +128,12 @@ def verdict_parts(found: Verdict) -> list[str]:
     rows = []
     for row in found.rows:
         gains = [gain.text if gain else "–" for gain in map(row.gain, found.columns)]
-        words = ", ".join(part for part in (row.words, row.where(found.places)) if part)
+        words = ", ".join(part for part in (row.words, row.where(found.shared)) if part)
         rows.append([row.name, *gains, row.cost_text, row.seeds_text, words])
-    heads = ["method", *(f"{title}, points ({found.counted(title)})" for title in found.columns)]
+    heads = ["method", *(f"{title}, points ({found.rows_of(title)})" for title in found.columns)]
     heads += ["cost", "from", "in words"]
-    return ["## Verdict", plain(found.sentence), *([table(heads, rows)] if rows else [])]
+    parts = [plain(found.sentence), *([table(heads, rows)] if rows else []), plain(found.notes)]
+    return ["## Verdict", *(part for part in parts if part)]
 
 
 def told(shown: View) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.tables import span
-from uegr.statistics import Figure, mean_of_separate_sets
+from uegr.statistics import Figure, mean_over_sets
 
 NOTHING = "no difference shown"
 UNTESTED = "not tested (one seed)"
@@ -44,7 +44,7 @@ class Gain:
         """
         found = self.figure
         value, low, high = map(signed, (found.value, found.low, found.high))
-        return f"{value} ({low} to {high})" if found.bounded else value
+        return f"{value} ({low} to {high})" if found.bounded else f"{value} (no interval)"
 
     @property
     def words(self) -> str:
@@ -86,15 +86,22 @@ class Gain:
         return self.figure.bounded and not self.figure.low <= 0 <= self.figure.high
 
 
-def gain_of(key: str, cells: Sequence[Cell]) -> Gain | None:
-    """The mean gain over data sets and models, and how often a difference is shown."""
-    compared = [cell for cell in cells if cell.difference is not None and cell.quantity.better]
+def gain_of(key: str, cells: Sequence[tuple[str, Cell]]) -> Gain | None:
+    """The mean gain over data sets and models, and how often a difference is shown; each cell with its data set.
+
+    Several models on one data set are scored on the same rows, so that their errors are not independent.
+    """
+    found = [(dataset, cell) for dataset, cell in cells if cell.difference is not None and cell.quantity.better]
+    compared = [cell for _, cell in found]
     if not compared:
         return None
     marks = [cell.mark for cell in compared]
+    by_set: dict[str, list[Figure]] = {}
+    for dataset, cell in found:
+        by_set.setdefault(dataset, []).append(points(cell))
     return Gain(
         titles([key])[0].title,
-        mean_of_separate_sets([points(cell) for cell in compared]),
+        mean_over_sets(list(by_set.values())),
         marks.count("better"),
         marks.count("worse"),
         len(compared),

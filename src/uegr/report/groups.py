@@ -32,6 +32,7 @@ class Group:
     vanillas: list["Group"] = field(default_factory=list)  # on the same rows, whatever their training
     baseline: "Group | None" = None  # of these, the one that it is compared with
     base: "Group | None" = None  # that its relative improvement starts from
+    units: list["Group"] = field(default_factory=list)  # the baselines of its data set and model
     cells: dict[str, Cell] = field(default_factory=dict)  # every figure
     columns: dict[str, Cell] = field(default_factory=dict)  # the summaries of the leaderboard
 
@@ -100,6 +101,10 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
         group.vanillas = vanillas_of(group, groups)
         group.baseline = closest(group, group.vanillas)
         group.base = base_of(group, groups)
+    for some in by_block(groups).values():
+        units = [group.baseline for group in some if group.baseline] or [group for group in some if group.is_baseline]
+        for group in some:
+            group.units = units
     fill(groups)
     return sorted(groups, key=lambda group: (*group.block, group.method != BASELINE, group.method, rank(group)))
 

@@ -18,13 +18,13 @@ from uegr.report import curves, drift, plots, sweeps
 from uegr.report.caveats import at_chance, otherwise
 from uegr.report.classes import class_tables
 from uegr.report.examples import attack_examples
-from uegr.report.groups import BASELINE, Group, by_block, grouped
+from uegr.report.groups import BASELINE, Group, grouped
 from uegr.report.headline import doubted, headlines
 from uegr.report.printed import comparisons
 from uegr.report.provenance import datasets, machines, recipes, summary
 from uegr.report.reading import Collection, Run
 from uegr.report.tables import distinct, every_figure, glance, leaderboard, tested, view
-from uegr.report.verdict import Verdict, main_settings, rankable, verdict
+from uegr.report.verdict import Verdict, verdict
 from uegr.result import Result
 
 OPEN_PANELS = 6  # further drawings are behind a click
@@ -73,7 +73,7 @@ def render(
         headlines=headlines(groups),
         board=leaderboard(groups),
         at_chance=at_chance(groups),
-        glance=glance(ranking(groups, judged)),
+        glance=glance(ranking(judged)),
         tested=tested(groups),
         unlike=bool(otherwise(groups)),
         printed=comparisons(collection.grids, groups),
@@ -88,11 +88,12 @@ def render(
     )
 
 
-def ranking(groups: Sequence[Group], judged: Verdict | None) -> list[Group]:
+def ranking(judged: Verdict | None) -> list[Group]:
     """The settings that the verdict counts, in its order: two tables of mean gains must not tell two stories."""
-    counted = [group for some in by_block(rankable(groups)).values() for group in main_settings(some)]
-    order = [row.method for row in judged.rows] if judged else []
-    return sorted(counted, key=lambda one: order.index(one.method) if one.method in order else len(order))
+    if judged is None:
+        return []
+    order = [row.method for row in judged.rows]
+    return sorted(judged.counted, key=lambda one: order.index(one.method) if one.method in order else len(order))
 
 
 def drawings(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[plots.Section]:
@@ -139,7 +140,10 @@ def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     methods, names = distinct(g.method for g in groups), datasets(groups)
     if not groups:
         return "No runs yet"
-    what = enumerated(methods) if len(methods) < 4 else f"{len(methods)} methods"
+    own = distinct(
+        run.config.method.name for group in groups for run in group.runs
+    )  # variants have labels of their own
+    what = enumerated(methods) if len(methods) < 4 else f"{len(own)} methods"
     return f"{what} on {enumerated(names) if len(names) < 3 else f'{len(names)} data sets'}"
 
 

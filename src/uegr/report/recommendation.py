@@ -187,11 +187,11 @@ def refusals(row: Ranked, clean: Gain, robust: Gain, doubts: Sequence[str], limi
 def rivals(chosen: Candidate, found: Sequence[Candidate]) -> list[Rival]:
     """The recommended method against the others that could be, row by row where both were measured in one study."""
     others = [one for one in found if one is not chosen and not one.refusals and one.ranked.cost is not None]
-    differences: dict[str, list[Cell]] = {}
+    differences: dict[str, list[tuple[str, Cell]]] = {}
     for own in chosen.groups:
         met = [(one, group) for one in others for group in one.groups if group.baseline is own.baseline]
         for (one, _), match in zip(met, matches(own, [group for _, group in met]), strict=True):
-            differences.setdefault(one.ranked.name, []).append(match.robust)
+            differences.setdefault(one.ranked.name, []).append((own.dataset, match.robust))
     gains = {name: gain_of(KEYS[1], cells) for name, cells in differences.items()}
     costs = {one.ranked.name: one.ranked.cost or 0.0 for one in others}
     return [Rival(name, costs[name], gain) for name, gain in gains.items() if gain is not None]

@@ -1,9 +1,13 @@
-"""Settings that were varied on purpose: lines for one number, heat maps for two, and the size of the training set."""
+"""Settings that were varied on purpose: lines for one number, heat maps for two, and the size of the training set.
+
+All points of a line or a map are means over the same seeds: another seed is another difference.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from uegr.report import plots
 from uegr.report.cells import Cell
@@ -15,6 +19,7 @@ from uegr.report.tables import distinct
 
 SIZES = ("dataset.train_size", "dataset.train_fraction")
 MOST_PAIRS = 3
+Key = TypeVar("Key", bound=Hashable)
 
 
 def measured_keys(groups: Sequence[Group]) -> list[str]:
@@ -35,9 +40,10 @@ def training_size(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> 
             x = plots.axis("training rows", type="log", tickvals=ticks, ticktext=[f"{rows:,.0f}" for rows in ticks])
             layout = {"xaxis": x, "yaxis": plots.axis(unit(sized, key))}
             title = f"{heading(block)}: {name_of(key)}"
-            panels.append(plots.Panel(title, [one for one in traces if one], layout, groups=sized))
+            if drawn := [one for one in traces if one]:
+                panels.append(plots.Panel(title, drawn, layout, groups=sized))
     caption = "Figures against the number of rows that were trained on, on a logarithmic scale; all else equal along a "
-    caption += "line. {whiskers}"
+    caption += "line, seeds too. {whiskers}"
     return plots.finished("sizes", "Training size", caption, panels)
 
 
@@ -54,6 +60,17 @@ def rest(group: Group, paths: Collection[str]) -> list[tuple[str, Any]]:
     return [(path, value) for path, value in group.options if path not in paths]
 
 
+def on_same_seeds(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """The cells that have the most frequent seed, over the seeds that all of these have."""
+    counts = Counter(seed for cell in cells.values() for seed in cell.figures)
+    if not counts:
+        return {}
+    most = min(counts, key=lambda seed: (-counts[seed], seed))
+    kept = {key: cell for key, cell in cells.items() if most in cell.figures}
+    seeds = sorted(set.intersection(*(set(cell.figures) for cell in kept.values())))
+    return {key: replace(cell, figures={seed: cell.figures[seed] for seed in seeds}) for key, cell in kept.items()}
+
+
 def named(group: Group, paths: Collection[str]) -> str:
     """The method, and what differs besides these paths."""
     others = ", ".join(f"{short(path)} {spoken(value)}" for path, value in rest(group, paths))
@@ -66,15 +83,16 @@ def rows_of(group: Group) -> float:
 
 
 def size_trace(groups: Sequence[Group], style: plots.Style, key: str) -> dict[str, Any] | None:
-    some = sorted((group for group in groups if key in group.columns), key=rows_of)
-    if not some:
+    sized = sorted((group for group in groups if key in group.columns), key=rows_of)
+    found = on_same_seeds({place: group.columns[key] for place, group in enumerate(sized)})
+    if len(found) < 2:
         return None
-    cells = [group.columns[key] for group in some]
-    name = named(some[0], SIZES)
-    texts = [f"{name}, {rows_of(group):,.0f} rows: {plots.spelt(group.columns[key])}" for group in some]
-    x = [rows_of(group) for group in some]
-    y = [100 * cell.mean for cell in cells]
-    return plots.trace(some[0], style, x, y, texts, error_y=plots.bars(cells), name=plots.safe(name))
+    some = [(sized[place], cell) for place, cell in found.items()]
+    name = named(sized[0], SIZES)
+    texts = [f"{name}, {rows_of(group):,.0f} rows: {plots.spelt(cell)}" for group, cell in some]
+    x, y = [rows_of(group) for group, _ in some], [100 * cell.mean for _, cell in some]
+    bars = plots.bars([cell for _, cell in some])
+    return plots.trace(sized[0], style, x, y, texts, error_y=bars, name=plots.safe(name))
 
 
 def name_of(key: str) -> str:
@@ -134,10 +152,10 @@ def sweeps(groups: Sequence[Group], looks: Mapping[str, plots.Style]) -> list[pl
             lines += line_panels(some, [one.get(names[0]) for one in places], names[0], looks[some[0].method])
         for pair in pairs(names):
             maps += heat_maps(some, places, pair, names)
-    caption = "Means over seeds, in percent. Each map has its own scale; darker is more. Whether one cell is above "
-    caption += "its neighbours was not tested."
+    caption = "Means over the seeds that all cells have, in percent. Each map has its own scale; darker is more. "
+    caption += "Whether one cell is above its neighbours was not tested."
     found = [
-        plots.finished("options", "One option varied", "All else equal. {whiskers}", lines),
+        plots.finished("options", "One option varied", "All else equal, seeds too. {whiskers}", lines),
         plots.finished("maps", "Two options varied", caption, maps),
     ]
     return [section for section in found if section is not None]
@@ -158,17 +176,16 @@ def line_panels(
     """A figure against the one number that varies."""
     panels = []
     for key in measured_keys(groups):
-        some = sorted((p, i) for i, p in enumerate(places) if p is not None and key in groups[i].columns)
-        cells = [groups[i].columns[key] for _, i in some]
-        if len(some) < 2:
+        there = sorted((p, i) for i, p in enumerate(places) if p is not None and key in groups[i].columns)
+        found = on_same_seeds({(p, i): groups[i].columns[key] for p, i in there})
+        if len({p for p, _ in found}) < 2:
             continue
-        texts = [f"{groups[i].label}: {plots.spelt(groups[i].columns[key])}" for _, i in some]
-        drawn = plots.trace(
-            groups[0], style, [p for p, _ in some], [100 * c.mean for c in cells], texts, error_y=plots.bars(cells)
-        )
-        x = plots.axis(axis_name(name), tickvals=[p for p, _ in some]) if len(some) < 9 else plots.axis(axis_name(name))
-        layout = {"xaxis": x, "yaxis": plots.axis(unit(groups, key))}
-        panels.append(plots.Panel(title_of(groups[0], key), [drawn], layout, 300, [groups[i] for _, i in some]))
+        texts = [f"{groups[i].label}: {plots.spelt(cell)}" for (_, i), cell in found.items()]
+        x, y = [p for p, _ in found], [100 * cell.mean for cell in found.values()]
+        drawn = plots.trace(groups[0], style, x, y, texts, error_y=plots.bars(list(found.values())))
+        axis = plots.axis(axis_name(name), tickvals=x) if len(x) < 9 else plots.axis(axis_name(name))
+        layout = {"xaxis": axis, "yaxis": plots.axis(unit(groups, key))}
+        panels.append(plots.Panel(title_of(groups[0], key), [drawn], layout, 300, [groups[i] for _, i in found]))
     return panels
 
 
@@ -188,6 +205,7 @@ def heat_maps(
     panels = []
     for key in measured_keys([group for group, _ in inside]):
         cells = {(place[pair[0]], place[pair[1]]): g.columns[key] for g, place in inside if key in g.columns}
+        cells = on_same_seeds(cells)
         if has_neighbours(cells):
             panels.append(heat_map(title_of(groups[0], key) + note, cells, pair))
     return panels

@@ -66,7 +66,7 @@ def verdict_table(found: Verdict) -> Table:
     table.add_column("shown")
     for row in found.rows:
         gains = [gain.text if gain else "-" for gain in map(row.gain, found.columns)]
-        words = ", ".join(part for part in (row.words, row.where(found.places)) if part)
+        words = ", ".join(part for part in (row.words, row.where(found.shared)) if part)
         table.add_row(Text(row.name), *gains, row.cost_text, Text(words))
     return table
 
@@ -77,7 +77,7 @@ def show_verdict(results: Mapping[str, Result]) -> None:
     if found is not None and found.rows:
         Console().print(verdict_table(found))
     if found is not None:
-        Console().print(Text(found.sentence))
+        Console().print(Text(found.text))
 
 
 def show_figures(evaluations: Mapping[str, Evaluation]) -> None:

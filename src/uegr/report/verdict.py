@@ -1,8 +1,8 @@
 """Which method, at what cost: the methods ranked, in words, before anything else.
 
 Each method is compared with the baseline in its clean score and in one column that stands for robustness. Over several
-data sets and models the gains are averaged. The rank is by the sum of both gains, after the number of data sets and
-models that a method was compared on in both: means over other data are not comparable. The words tell what is shown.
+data sets and models the gains are averaged. The rank is by the sum of both gains, on the data sets and models that the
+methods share (report/field.py); methods that lack some of them come last. The words tell what is shown.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,20 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from uegr.ledger.doubts import measured_split
-from uegr.report.caveats import caveats, choosers, left_alone, only_baselines, otherwise, untaught
+from uegr.report.caveats import (
+    caveats,
+    choosers,
+    elsewhere,
+    left_alone,
+    only_baselines,
+    otherwise,
+    uncounted,
+    untaught,
+)
 from uegr.report.cells import Cell
 from uegr.report.columns import titles
 from uegr.report.cost import cost_of
+from uegr.report.field import alone, field, inside, whole
 from uegr.report.gains import NOTHING, UNTESTED, Gain, gain_of, spanned
 from uegr.report.groups import BASELINE, Block, Group, any_compared, by_block, heading, robustness
 from uegr.report.tables import span
@@ -33,9 +43,7 @@ class Ranked:
     seeds: int  # the fewest that a setting has
     most_seeds: int
     losses: tuple[str, ...] = ()  # other columns in which it is shown to be worse somewhere
-    places: tuple[Block, ...] = ()  # the data sets and models that it was compared on
-    whole: int = 0  # of these, where all columns of the verdict were compared
-    total: float = 0.0  # the sum of the mean gains there, in points
+    places: frozenset[Block] = frozenset()  # the data sets and models that its gains rest on
 
     @property
     def name(self) -> str:
@@ -45,15 +53,23 @@ class Ranked:
     def seeds_text(self) -> str:
         return f"{span([self.seeds, self.most_seeds])} seed{'s' * (self.most_seeds > 1)}"
 
-    def where(self, of: int) -> str:
-        """What it was compared on, where that is less than `of` data sets and models.
+    @property
+    def total(self) -> float:
+        """The sum of the gains, in points."""
+        return sum(gain.figure.value for gain in self.gains)
 
-        >>> Ranked("uegr", "", [], "vanilla", 3.0, 3, 3, places=(("sst2", "minilm"),)).where(2)
+    def where(self, shared: frozenset[Block]) -> str:
+        """What its gains rest on, where these are not all the data sets and models that the ranking rests on.
+
+        >>> one, other = ("sst2", "minilm"), ("imdb", "minilm")
+        >>> Ranked("uegr", "", [], "vanilla", 3.0, 3, 3, places=frozenset([one])).where(frozenset([one, other]))
         'only on sst2 · minilm'
         """
-        if len(self.places) == of:
+        if self.places >= shared:
             return ""
-        return f"only on {heading(self.places[0])}" if len(self.places) == 1 else f"on {len(self.places)} of {of}"
+        if len(self.places) == 1:
+            return f"only on {heading(next(iter(self.places)))}"
+        return f"on {len(self.places)} of {len(shared)}" if self.places & shared else f"on {len(self.places)} others"
 
     def gain(self, title: str) -> Gain | None:
         """The gain in a column."""
@@ -84,18 +100,21 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The methods, the best first, and one sentence."""
+    """The methods, the best first, one sentence, and what a reader must know besides."""
 
     columns: list[str]
     rows: list[Ranked]
     sentence: str
+    notes: str = ""
+    shared: frozenset[Block] = frozenset()  # the data sets and models that the ranking rests on
+    counted: tuple[Group, ...] = ()  # the settings behind the gains
 
     @property
-    def places(self) -> int:
-        """The most data sets and models that a method was compared on."""
-        return max(len(row.places) for row in self.rows)
+    def text(self) -> str:
+        """All of it in one line."""
+        return " ".join(part for part in (self.sentence, self.notes) if part)
 
-    def counted(self, title: str) -> str:
+    def rows_of(self, title: str) -> str:
         """The rows that the gains of a column rest on."""
         gains = [gain for row in self.rows if (gain := row.gain(title))]
         return f"{spanned(gains)} rows"
@@ -106,20 +125,32 @@ def verdict(found: Sequence[Group]) -> Verdict | None:
     groups = rankable(found)
     compared = [group for some in by_block(groups).values() for group in main_settings(some)]
     keys = [key for key in ("own", robustness(compared, compared=True)) if key and any_compared(compared, [key])]
-    methods = dict.fromkeys(group.method for group in compared)
-    rows = [ranked([group for group in compared if group.method == method], keys) for method in methods]
-    rows = in_order([row for row in rows if row.gains])
+    own = {method: [group for group in compared if group.method == method] for method in methods_of(compared)}
+    fair = {method: whole(alone(some), keys) for method, some in own.items()}
+    shared = field({method: frozenset(group.block for group in some) for method, some in fair.items()})
+    counted = [group for some in fair.values() for group in inside(some, shared)]
+    rows = [ranked([group for group in counted if group.method == method], keys) for method in own]
+    rows = in_order([row for row in rows if row.gains], shared)
     if not rows:
         why = otherwise(groups) + (left_alone(groups) if any(group.vanillas for group in groups) else "")
         why = why or only_baselines(groups)
         return Verdict([], [], (f"No verdict.{why}" if why else NO_VERDICT) + untaught(found)) if groups else None
-    told = sentence(rows, kind_of_rows(compared)) + caveats(compared, groups) + untaught(found) + choosers(found)
-    return Verdict([titles([key])[0].title for key in keys], rows, told)
+    notes = elsewhere(own, counted, shared) + uncounted(compared, counted) + caveats(counted, groups)
+    notes += untaught(found) + choosers(found)
+    named = [titles([key])[0].title for key in keys]
+    return Verdict(named, rows, sentence(rows, kind_of_rows(counted), shared), notes.strip(), shared, tuple(counted))
 
 
-def in_order(rows: Sequence[Ranked]) -> list[Ranked]:
-    """First those that are shown to be better at something and worse at nothing; then by data sets, then by gains."""
-    return sorted(rows, key=lambda row: (not row.gains_only, -row.whole, -row.total))
+def methods_of(groups: Sequence[Group]) -> list[str]:
+    """Their methods, each once."""
+    return list(dict.fromkeys(group.method for group in groups))
+
+
+def in_order(rows: Sequence[Ranked], shared: frozenset[Block]) -> list[Ranked]:
+    """First those that were compared on all of what is shared; of them, and of the others, first those that are shown
+    to be better at something and worse at nothing; then by gains.
+    """
+    return sorted(rows, key=lambda row: (not row.places >= shared, not row.gains_only, -row.total))
 
 
 def rankable(groups: Sequence[Group]) -> Sequence[Group]:
@@ -130,8 +161,7 @@ def rankable(groups: Sequence[Group]) -> Sequence[Group]:
 def main_settings(groups: Sequence[Group]) -> list[Group]:
     """One setting per method of a data set and model: the first of those with the most seeds that was compared."""
     compared = [group for group in groups if any_compared([group])]
-    methods = dict.fromkeys(group.method for group in compared)
-    own = [[group for group in compared if group.method == method] for method in methods]
+    own = [[group for group in compared if group.method == method] for method in methods_of(compared)]
     return [max(some, key=lambda group: len(group.seeds)) for some in own]
 
 
@@ -147,18 +177,13 @@ def ranked(groups: Sequence[Group], keys: Sequence[str]) -> Ranked:
     price = fmean(prices) if prices else None
     lost = dict.fromkeys(key for group in groups for key, cell in group.columns.items() if cell.mark == "worse")
     losses = tuple(column.title for column in titles([key for key in lost if key not in (*keys, "improvement")]))
-    places = tuple(group.block for group in groups)
-    whole = [group for group in groups if all(any_compared([group], [key]) for key in keys)]
-    standing = (
-        len(whole),
-        sum(gain.figure.value for key in keys if (gain := gain_of(key, column(whole or groups, key)))),
-    )
-    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses, places, *standing)
+    places = frozenset(group.block for group in groups)
+    return Ranked(groups[0].method, settings, gains, against, price, min(seeds), max(seeds), losses, places)
 
 
-def column(groups: Sequence[Group], key: str) -> list[Cell]:
-    """The cells of a column that are there."""
-    return [group.columns[key] for group in groups if key in group.columns]
+def column(groups: Sequence[Group], key: str) -> list[tuple[str, Cell]]:
+    """The cells of a column that are there, each with its data set."""
+    return [(group.dataset, group.columns[key]) for group in groups if key in group.columns]
 
 
 def kind_of_rows(groups: Sequence[Group]) -> str:
@@ -172,15 +197,16 @@ def kind_of_rows(groups: Sequence[Group]) -> str:
     return f"{held_out.pop()} rows" if len(held_out) == 1 else "test or validation rows"
 
 
-def sentence(rows: Sequence[Ranked], kind: str) -> str:
+def sentence(rows: Sequence[Ranked], kind: str, shared: frozenset[Block]) -> str:
     """What the ranking shows: its first method that is better at something, or that there is none."""
     best = next((row for row in rows if any(gain.better for gain in row.gains)), None)
     if best is None:
         return nothing_better(rows, kind)
     gains = "; ".join(f"{gain.title} {gain.text} points: {gain.words}" for gain in best.gains)
-    price = f" It costs {best.cost:.1f} times the passes of {best.against}." if best.cost is not None else ""
+    price = f", at {best.cost:.1f} times its passes" if best.cost is not None else ""
     worse = f" It is shown to be worse in {', '.join(best.losses)}." if best.losses else ""
-    return f"{best.name} against {best.against}: {gains}, from {basis([best], kind)}.{worse}{price}"
+    where = f", {text}" if (text := best.where(shared)) else ""
+    return f"{best.name} against {best.against}{price}: {gains}. From {basis([best], kind)}{where}.{worse}"
 
 
 def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
@@ -189,7 +215,7 @@ def nothing_better(rows: Sequence[Ranked], kind: str) -> str:
     losses = f" Shown to be worse at something: {', '.join(worse)}." if worse else ""
     single = " It takes several seeds to show that." * all(row.most_seeds == 1 for row in rows)
     columns = " or ".join(dict.fromkeys(gain.title for row in rows for gain in row.gains))
-    alone = " on any one data set" * any(gain.of > 1 for row in rows for gain in row.gains)
+    alone = " on any one data set and model" * any(gain.of > 1 for row in rows for gain in row.gains)
     nothing = f"No method is shown to be better than {BASELINE} in {columns}{alone}, from {basis(rows, kind)}."
     return f"{nothing}{single}{pooled(rows)}{losses}"
 

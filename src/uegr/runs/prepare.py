@@ -13,7 +13,7 @@ from uegr import data as data_room
 from uegr.data import Data
 from uegr.data.card import changeable
 from uegr.data.resolve import card_of
-from uegr.data.sanity import check_labels, warn_of_imbalance
+from uegr.data.sanity import check_labels, warn_of_empty_texts, warn_of_imbalance
 from uegr.errors import InputError, did_you_mean
 from uegr.evaluation.metrics import task_metrics
 from uegr.models import Loaded
@@ -144,6 +144,7 @@ def load_data(config: RunConfig, name: str) -> Data:
             data.splits["train"], size=options.train_size, fraction=options.train_fraction, seed=config.seed
         )
         data = data.with_splits(train=smaller)
+    warn_of_empty_texts(data)
     if not config.training.balance:
         warn_of_imbalance(data)
     return data

@@ -1,6 +1,6 @@
 """Plain numbers: intervals, averages, differences over seeds and rows, significance, relative improvement. No torch."""
 
-from uegr.statistics.averages import mean_of_same_rows, mean_of_separate_sets
+from uegr.statistics.averages import mean_of_same_rows, mean_of_separate_sets, mean_over_sets
 from uegr.statistics.differences import Difference, difference, paired_row_variance
 from uegr.statistics.improvement import BEST, Improvement, check_perspectives, relative_improvement
 from uegr.statistics.intervals import NORMAL_95, Figure, bootstrap, finite, interval, mean, proportion, share_of
@@ -28,6 +28,7 @@ __all__ = [
     "mean_of_same_rows",
     "mean_of_separate_sets",
     "mean_over_seeds",
+    "mean_over_sets",
     "packed",
     "paired",
     "paired_row_variance",

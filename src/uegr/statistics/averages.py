@@ -19,6 +19,19 @@ def mean_of_separate_sets(figures: Sequence[Figure]) -> Figure:
     return Figure(value, value - below, value + above, sum(figure.n for figure in figures))
 
 
+def mean_over_sets(sets: Sequence[Sequence[Figure]]) -> Figure:
+    """The mean of all figures. Those of one set rest on the same rows, so their half-widths add; sets are independent.
+
+    >>> mean_over_sets([[Figure(0.0, -0.75, 0.75, 10)], [Figure(0.0, -0.5, 0.5, 10), Figure(0.0, -0.5, 0.5, 10)]])
+    Figure(value=0.0, low=-0.4166666666666667, high=0.4166666666666667, n=20)
+    """
+    figures = [figure for some in sets for figure in some]
+    value, count = fmean(figure.value for figure in figures), len(figures)
+    below = math.hypot(*(sum(figure.value - figure.low for figure in some) for some in sets)) / count
+    above = math.hypot(*(sum(figure.high - figure.value for figure in some) for some in sets)) / count
+    return Figure(value, value - below, value + above, sum(min(figure.n for figure in some) for some in sets))
+
+
 def mean_of_same_rows(figures: Sequence[Figure]) -> Figure:
     """The mean of figures that rest on the same rows. The mean of the ends is wide enough, whatever they share.
 

@@ -11,7 +11,9 @@ are right, the rows are paired too:
 
     rows^2  = variance over the n rows of (mean over seeds of the difference on that row) / n
 
-A row's mean over few seeds also varies with the seeds, so that this is an upper bound too. p and the interval are
+A row's mean over few seeds also varies with the seeds, so that this is an upper bound too. Rows that never differ say
+that a difference is rare, not that it is impossible: the variance is at least that of Agresti & Min (2005) for pairs
+without any, 1 / (n + 2)^2. p and the interval are
 Student's, with the degrees of freedom of Satterthwaite (1946). That is too bold where two or three seeds agree by luck,
 so the t test over seeds alone must agree: the larger p and the wider interval count. One seed says nothing about other
 seeds: its interval is that of the rows alone. So is that of differences that are the same for every seed, but these
@@ -68,7 +70,7 @@ def paired_row_variance(ours: Sequence[np.ndarray], base: Sequence[np.ndarray]) 
     0.0625
     """
     moved = np.mean([one.astype(float) - other for one, other in zip(ours, base, strict=True)], axis=0)
-    return float(moved.var(ddof=1) / len(moved))
+    return max(float(moved.var(ddof=1) / len(moved)), 1 / (len(moved) + 2) ** 2)
 
 
 def row_variance(figure: Figure) -> float:
