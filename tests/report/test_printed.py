@@ -11,7 +11,7 @@ from uegr.benchmark.plan import printed_by_name
 from uegr.benchmark.printed import expanded
 from uegr.benchmark.reading import read_grid
 from uegr.report.groups import grouped
-from uegr.report.printed import Row, comparisons, printed_figures
+from uegr.report.printed import Row, comparisons, judged, printed_figures
 from uegr.report.reading import Grid, Run
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -107,3 +107,14 @@ def test_the_rows_whose_printed_average_is_not_their_mean() -> None:
         ("rat_table3", "bilstm", "fgm", "71.34"),
         ("rat_table3", "texthan", "fgm", "73.77"),
     ]
+
+
+def test_a_wide_interval_is_no_agreement() -> None:
+    """-4.6 over two seeds "agreed" with 22.1, because the interval reached from -32 to 23."""
+    cell = grouped([Run(str(seed), result("imdb", "uegr", seed, bonus=0.05 * seed)) for seed in (0, 1)])[0].columns[
+        "own"
+    ]
+    words, kind = judged(cell, cell.mean)
+    assert kind == "agrees"
+    assert words.startswith("not told apart: within our 95% interval over 2 seeds, ")
+    assert words.endswith(f"–{100 * cell.figure.high:.1f}")

@@ -108,4 +108,4 @@ def print_state(plan: "Benchmark", rows: list[dict[str, Any]], workers: int, as_
     console.print(Text(summary(rows, expected, workers, in_all(rows, plan.board.cells))), soft_wrap=True)
     console.print(Text(f"in {plan.root}"), soft_wrap=True)
     if old := plan.stale():
-        console.print(Text(f"{len(old)} folders in cells/ belong to earlier versions of this grid"), soft_wrap=True)
+        console.print(Text(f"{len(old)} of the folders in cells/ are of earlier versions of this grid"), soft_wrap=True)

@@ -16,7 +16,7 @@ from uegr.report.figures import Quantity, bare, number
 from uegr.report.groups import Group, base_name
 from uegr.report.reading import Grid
 from uegr.report.settings import short, spoken
-from uegr.report.tables import shown
+from uegr.report.tables import between, shown
 
 AXES = ("dataset", "model", "method")
 NAMES = (*AXES, "metric", "value")
@@ -245,7 +245,7 @@ def judged(cell: Cell | None, value: float) -> tuple[str, Kind]:
     if not ours.bounded:
         return f"no {basis}: cannot decide", "unknown"
     if ours.low <= value <= ours.high:
-        return f"agrees: within our {basis}", "agrees"
+        return f"not told apart: within our {basis}, {between(cell)}", "agrees"
     side = "below" if ours.value < value else "above"
     return f"differs: ours is {side} it, outside our {basis}", "differs"
 

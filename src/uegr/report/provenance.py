@@ -71,7 +71,7 @@ def summary(groups: Sequence[Group]) -> str:
         return "No finished run yet."
     counts = {
         "run": len({id(run.run) for group in groups for run in group.runs}),
-        "method": len({group.method for group in groups}),
+        "method": len({run.config.method.name for group in groups for run in group.runs}),  # not its variants
         "data set": len(datasets(groups)),
         "model": len({group.model for group in groups}),
     }
