@@ -51,12 +51,13 @@ def test_the_folder_of_a_grid_names_the_command_that_resumes_it(uegr, tmp_path):
 
 
 def test_a_run_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, finished, home, tmp_path, monkeypatch):
+    """A run that was started before paths were kept."""
     config = unfinished(finished, tmp_path / "run") / "config.yaml"
     config.write_text(config.read_text().replace(str(home / "data"), "films.csv"))
     monkeypatch.chdir(tmp_path)
     code, _, error = uegr("train", "--resume", "run", "--quiet")
-    remedy = "change to the folder that the path starts from, or give another path"
-    assert (code, error) == (2, f"there is no file or folder films.csv in {tmp_path}; {remedy}")
+    remedy = "put it back, or change to the folder that the path starts from"
+    assert (code, error) == (2, f"there is no films.csv, the data of run in {tmp_path}; {remedy}")
 
 
 def test_resume_without_a_run_says_how_it_is_named(uegr, tmp_path):
