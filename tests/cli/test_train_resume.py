@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from uegr.cli.train import again
+from uegr.training.config import RunConfig
+
 
 def unfinished(finished, place):
     """The finished run as it was before it ended."""
@@ -74,3 +77,17 @@ def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(command, u
         2,
         f"{run} is an unfinished run: it has no file result.json; finish it with `uegr train --resume '{run}'`",
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "trusting", "device", "flags"),
+    [
+        ("uegr", False, None, []),
+        ("mine:method", False, None, ["--allow-code"]),
+        ("mine:method", True, "cpu", ["--allow-code", "--trust-remote-code", "--device", "cpu"]),
+    ],
+)
+def test_the_command_after_ctrl_c_has_the_flags_that_no_folder_can_give(method, trusting, device, flags):
+    model = {"name": "minilm", "trust_remote_code": trusting}
+    config = RunConfig(method={"name": method}, model=model, dataset={"name": "x"})
+    assert again(config, device) == flags
