@@ -17,6 +17,8 @@ WRONG = {
     "train --num-epochs 2": "uegr train has no option --num-epochs; did you mean --epochs?",
     "train --num_train_epochs 2": "uegr train has no option --num_train_epochs; did you mean --epochs?",
     "train --max-len 9": "uegr train has no option --max-len; did you mean --max-length?",
+    "train --resume=runs/first": "option '--resume' does not take a value; use --resume runs/first",
+    "train --resume=": "option '--resume' does not take a value; use --resume RUN",
     "-x": "uegr has no option -x; see `uegr --help`",
     "trian": "no such command 'trian'. Did you mean 'train'?; see `uegr --help`",
     "data shw x": "no such command 'shw'. Did you mean 'show'?; see `uegr data --help`",

@@ -1,13 +1,15 @@
 """A wrong option, value or command, as one line: what was expected, what came, and what to type."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from shlex import quote
 from typing import Any, cast
 
 import typer
 from pydantic import ValidationError
 
+from uegr.cli.interruption import RESUME
 from uegr.errors import InputError
 
 USUAL = {  # what other programs call an option, without the leading signs
@@ -52,7 +54,20 @@ def complaint(error: Any, ctx: Any) -> str:
         remedy = f"did you mean {near}?" if near else f"see `{words} --help`"
         return f"{words} has no option {error.option_name}; {remedy}"
     message = error.format_message().rstrip(".").replace("Value error, ", "", 1)  # pydantic's own words
-    return f"{message[:1].lower()}{message[1:]}{typed(error)}; see `{words} --help`"
+    remedy = f"see `{words} --help`"
+    if words == "uegr train" and f"'{RESUME}' does not take" in message:
+        remedy = resumed(ctx.meta["arguments"])
+    return f"{message[:1].lower()}{message[1:]}{typed(error)}; {remedy}"
+
+
+def resumed(arguments: Sequence[str]) -> str:
+    """How a run is named that was typed as a value of the flag: the flag takes none, the run comes after it.
+
+    >>> resumed(["train", "--resume=runs/first"])
+    'use --resume runs/first'
+    """
+    run = next(word.partition("=")[2] for word in arguments if word.startswith(f"{RESUME}="))
+    return f"use {RESUME} {quote(run or 'RUN')}"
 
 
 def nearest(option: str, known: list[str]) -> str | None:
