@@ -15,7 +15,7 @@ from uegr.cli import app
 SOURCE = Path(__file__).parents[2] / "src" / "uegr"
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 QUOTED = re.compile(r"`([^`]*)`")  # a whole command, such as `uegr evaluate RUN --all`
-READ_LABELS = ("train", "evaluate", "attack", "data show", "data check", "data stats")
+READ_LABELS = ("train", "init", "evaluate", "attack", "data show", "data check", "data stats")
 READ = (*READ_LABELS, "predict", "compare")
 
 # Where a message is raised -> the commands that can show it; the longest match counts. `uegr benchmark` is not among

@@ -139,3 +139,12 @@ def test_a_check_tells_that_a_flag_has_no_effect(uegr):
 def test_single_texts_are_shown_without_a_column_of_pairs(uegr, tmp_path):
     _, out, _ = uegr("data", "show", missing_labels(tmp_path), "--drop-missing")
     assert "pair" not in out
+
+
+def test_a_file_without_the_mark_of_utf16_is_one_line_and_the_remedy_works(uegr, mine):
+    file = f"{mine}/train.csv"
+    code, _, error = uegr("data", "check", file, "--encoding", "utf-16")
+    assert code == 2
+    assert error.startswith(f"{file} is not utf-16 (")
+    assert error.endswith("; leave out --encoding to detect it, or name another, for instance utf-16-le")
+    assert uegr("data", "show", file)[0] == 0

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.tiny_run import sentences
 from uegr.errors import DataWarning
 from uegr.training.config import RECOMMENDED, read_config
 
@@ -62,3 +63,48 @@ def test_a_flag_for_another_method_leaves_out_the_options_of_the_file(uegr, tmp_
             "epsilon": 0.3,
         }
     assert read_config(file, {"method.name": "freelb"}, []).method == RECOMMENDED
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """A file whose label column must be named."""
+    lines = [f"{text},{label}" for text, label in sentences(40, seed=9)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,verdict", *lines]))
+    return tmp_path / "reviews.csv"
+
+
+def test_an_unknown_data_set_is_refused_as_in_train(uegr, tmp_path):
+    file = tmp_path / "uegr.yaml"
+    for name in ("nope", "snippet", "no/such.csv", "snippets,nope"):
+        code, _, error = uegr("init", file, "--dataset", name)
+        assert (code, error.split(" ")[:3]) == (2, ["there", "is", "no"])
+    assert uegr("init", file, "--dataset", "nope")[2] == uegr("train", "--dataset", "nope")[2]
+    assert not file.exists()
+    assert uegr("init", file, "--dataset", "owner/name")[0] == 0
+
+
+def test_the_columns_of_a_file_are_written_into_it(uegr, home, verdicts, tmp_path):
+    file = tmp_path / "uegr.yaml"
+    given = ["--dataset", verdicts, "--model", home / "model"]
+    code, _, error = uegr("init", file, *given, "--method", "vanilla")
+    assert (code, error) == (2, uegr("train", *given, "--output", tmp_path / "run")[2])
+    assert "(--label-column)" in error
+    assert uegr("init", file, *given, "--method", "vanilla", "--label-column", "verdict", "--delimiter", ",")[0] == 0
+    assert "\n  label_column: verdict  #" in file.read_text()
+    steps = ["--set", "training.max_steps=1", "--quiet"]
+    code, _, error = uegr("train", "--config", file, "--output", tmp_path / "run", *steps)
+    assert code == 0, error
+
+
+def test_a_file_that_is_not_named_as_yaml_is_refused_and_the_remedy_works(uegr, tmp_path):
+    name = tmp_path / "c.json"
+    code, _, error = uegr("init", name)
+    assert (code, error) == (2, f"expected a name that ends with .yaml or .yml, got {name}; use {name}.yaml")
+    assert uegr("init", f"{name}.yaml")[0] == 0
+    assert uegr("init", tmp_path / "c.yml")[0] == 0
+
+
+def test_the_header_names_nothing_that_a_user_of_the_package_lacks(uegr, tmp_path):
+    file = tmp_path / "uegr.yaml"
+    assert uegr("init", file)[0] == 0
+    assert "docs/" not in file.read_text()

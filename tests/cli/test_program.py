@@ -89,11 +89,9 @@ def test_a_training_that_has_started_is_resumed(uegr, monkeypatch, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("uegr.runs.train.train", interrupt)
-    code, _, error = uegr("train", "--dataset", "snippets", "--output", tmp_path / "run")
+    code, _, error = uegr("train", "--dataset", "snippets", "--output", tmp_path / "run", "--device", "cpu")
     assert code == 130
-    assert error == (
-        f"\nuegr: interrupted; resume with: uegr train --dataset snippets --output {tmp_path / 'run'} --resume\n"
-    )
+    assert error == (f"\nuegr: interrupted; resume with: uegr train --resume {tmp_path / 'run'} --device cpu\n")
 
 
 def test_of_several_processes_the_first_one_says_how_to_resume(uegr, monkeypatch):

@@ -70,6 +70,10 @@ MISTAKES = {
     "unknown key": (["--set", "training.epoch=3"], "unknown key training.epoch; did you mean epochs?"),
     "setting without value": (["--set", "training.epochs"], "expected --set section.key=value"),
     "negative epochs": (["--epochs", "-1"], "training.epochs: input should be greater than 0"),
+    "infinite rate": (["--learning-rate", "1e400"], "training.learning_rate: input should be a finite number, got inf"),
+    "infinite epochs": (["--epochs", "inf"], "training.epochs: input should be a finite number, got inf"),
+    "no number": (["--set", "training.weight_decay=.nan"], "training.weight_decay: input should be a finite number"),
+    "infinite option": (["--set", "method.epsilon=1e400"], "method.epsilon: input should be a finite number, got inf"),
     "unknown data set": (["--dataset", "snipets"], "did you mean snippets?"),
     "no module": (["--method", "nowhere:method"], "cannot import the method nowhere:method"),
 }

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from uegr.cli.train import again
+from uegr.training.config import RunConfig
+
 
 def unfinished(finished, place):
     """The finished run as it was before it ended."""
@@ -51,12 +54,13 @@ def test_the_folder_of_a_grid_names_the_command_that_resumes_it(uegr, tmp_path):
 
 
 def test_a_run_resumed_elsewhere_says_where_its_file_was_looked_for(uegr, finished, home, tmp_path, monkeypatch):
+    """A run that was started before paths were kept."""
     config = unfinished(finished, tmp_path / "run") / "config.yaml"
     config.write_text(config.read_text().replace(str(home / "data"), "films.csv"))
     monkeypatch.chdir(tmp_path)
     code, _, error = uegr("train", "--resume", "run", "--quiet")
-    remedy = "change to the folder that the path starts from, or give another path"
-    assert (code, error) == (2, f"there is no file or folder films.csv in {tmp_path}; {remedy}")
+    remedy = "put it back, or change to the folder that the path starts from"
+    assert (code, error) == (2, f"there is no films.csv, the data of run in {tmp_path}; {remedy}")
 
 
 def test_resume_without_a_run_says_how_it_is_named(uegr, tmp_path):
@@ -73,3 +77,17 @@ def test_an_unfinished_run_is_named_with_the_command_that_finishes_it(command, u
         2,
         f"{run} is an unfinished run: it has no file result.json; finish it with `uegr train --resume '{run}'`",
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "trusting", "device", "flags"),
+    [
+        ("uegr", False, None, []),
+        ("mine:method", False, None, ["--allow-code"]),
+        ("mine:method", True, "cpu", ["--allow-code", "--trust-remote-code", "--device", "cpu"]),
+    ],
+)
+def test_the_command_after_ctrl_c_has_the_flags_that_no_folder_can_give(method, trusting, device, flags):
+    model = {"name": "minilm", "trust_remote_code": trusting}
+    config = RunConfig(method={"name": method}, model=model, dataset={"name": "x"})
+    assert again(config, device) == flags

@@ -5,9 +5,20 @@ import sys
 
 import pytest
 
+from tests.cli.remedies import flags
+from uegr.cli.usage import USUAL
+
 WRONG = {
     "train --metod uegr": "uegr train has no option --metod; did you mean --method?",
     "train --zzzzzz": "uegr train has no option --zzzzzz; see `uegr train --help`",
+    "train --lr 0.1": "uegr train has no option --lr; did you mean --learning-rate?",
+    "train --bs 8": "uegr train has no option --bs; did you mean --batch-size?",
+    "train --batch 8": "uegr train has no option --batch; did you mean --batch-size?",
+    "train --num-epochs 2": "uegr train has no option --num-epochs; did you mean --epochs?",
+    "train --num_train_epochs 2": "uegr train has no option --num_train_epochs; did you mean --epochs?",
+    "train --max-len 9": "uegr train has no option --max-len; did you mean --max-length?",
+    "train --resume=runs/first": "option '--resume' does not take a value; use --resume runs/first",
+    "train --resume=": "option '--resume' does not take a value; use --resume RUN",
     "-x": "uegr has no option -x; see `uegr --help`",
     "trian": "no such command 'trian'. Did you mean 'train'?; see `uegr --help`",
     "data shw x": "no such command 'shw'. Did you mean 'show'?; see `uegr data --help`",
@@ -17,6 +28,12 @@ WRONG = {
     "see `uegr train --help`",
     "attack run --quiet=yes": "option '--quiet' does not take a value; see `uegr attack --help`",
 }
+
+
+def test_every_usual_name_stands_for_an_option():
+    known = {flag for one in flags().values() for flag in one}
+    assert {f"--{name}" for name in USUAL.values()} <= known
+    assert not {f"--{name}" for name in USUAL} & flags()["train"]
 
 
 @pytest.mark.parametrize("line", WRONG)

@@ -183,6 +183,10 @@ def test_the_papers_split_shrinks_with_the_rows(tmp_path, monkeypatch):
     jsonl(tmp_path / "cola" / "train.jsonl.gz", [{"sentence": "a", "label": 0}])
     with pytest.raises(InputError, match="the papers use no other split of cola"):
         load("cola", paper_split=True)
+    jsonl(tmp_path / "own.jsonl.gz", [{"text": f"{i}", "label": i % 2} for i in range(10)])
+    for name in (tmp_path / "own.jsonl.gz", {"train": tmp_path / "own.jsonl.gz"}):
+        with pytest.raises(InputError, match="got own, which has no card; leave out --paper-split"):
+            load(name, paper_split=True)
 
 
 def test_a_folder_below_uegr_data_needs_no_card(tmp_path, monkeypatch):

@@ -112,6 +112,15 @@ def test_columns_are_detected_by_name_or_said(write):
     assert paired["pair"] == ["n", "m"]
 
 
+@pytest.mark.parametrize("named", [{}, {"text_column": "text"}])
+def test_the_second_text_is_in_another_column(named, write):
+    path = write("x.csv", "text,other,label\na,b,1\nc,d,0\n")
+    with pytest.raises(InputError, match="expected two texts in two columns, got 'text' for both; name another one"):
+        load(path, pair_column="text", **named)
+    assert train(path, pair_column="text", text_column="other")["pair"] == ["a", "c"]
+    assert "pair" not in train(path, **named)
+
+
 def test_label_free_files_are_unlabelled(write):
     path = write("x.csv", "text\nfirst\nsecond\n")
     data = load(path)

@@ -30,6 +30,21 @@ def test_a_name_that_transformers_does_not_know_is_one_line(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (("a", "b, c"), "expected one name for each --report-to, got 'b, c'; use --report-to b --report-to c"),
+        ("b,", "expected one name for each --report-to, got 'b,'; use --report-to b"),
+        ("", "expected a name such as tensorboard, got ''; use --report-to tensorboard"),
+        (("wandb", ","), "expected a name such as tensorboard, got ','; use --report-to tensorboard"),
+    ],
+)
+def test_several_names_in_one_and_an_empty_one_are_one_line(given, line):
+    with pytest.raises(InputError) as caught:
+        check_reporting(given)
+    assert str(caught.value) == line
+
+
 def test_what_is_installed_is_passed_on(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "wandb", ModuleType("wandb"))
     monkeypatch.setattr(integrations, "get_available_reporting_integrations", lambda: ["wandb", "mlflow"])

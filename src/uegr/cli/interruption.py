@@ -27,6 +27,13 @@ def advice(arguments: Sequence[str], has_resume: bool) -> str:
     return f"interrupted; {how} with: {shlex.join([*program(), *words])}"
 
 
+def resuming(stop: KeyboardInterrupt) -> str | None:
+    """The line for a run that has started: its folder knows all other settings."""
+    if stop.args[:1] != (STARTED,):
+        return None
+    return f"interrupted; resume with: {shlex.join([*program(), *stop.args[1:]])}"
+
+
 def program() -> list[str]:
     """How this program was started: by itself, or as several processes by torchrun."""
     processes = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
@@ -38,15 +45,16 @@ def program() -> list[str]:
 
 
 @contextmanager
-def resumable(run: Path) -> Iterator[None]:
-    """An interruption in this block carries along whether the run has started."""
+def resumable(run: Path, more: Sequence[str] = ()) -> Iterator[None]:
+    """An interruption in this block carries along how the run is resumed, once it has started; `more` are flags."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        stop.args = (STARTED,) if (run / "config.yaml").is_file() else ()
+        place = f"./{run}" if str(run).startswith("-") else str(run)
+        stop.args = (STARTED, "train", RESUME, place, *more) if (run / "config.yaml").is_file() else ()
         raise
 
 
-def can_resume(command: str, arguments: Sequence[str], stop: KeyboardInterrupt) -> bool:
-    """Whether the command, which has the flag, would find something to resume."""
-    return command not in NEEDS_A_START or RESUME in arguments or STARTED in stop.args
+def can_resume(command: str, arguments: Sequence[str]) -> bool:
+    """Whether the command, which has the flag, may find something to resume."""
+    return command not in NEEDS_A_START or RESUME in arguments

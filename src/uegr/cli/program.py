@@ -27,7 +27,7 @@ from uegr.cli.export import export
 from uegr.cli.failures import complaint
 from uegr.cli.init import init
 from uegr.cli.interpolate import interpolate
-from uegr.cli.interruption import RESUME, advice, can_resume
+from uegr.cli.interruption import RESUME, advice, can_resume, resuming
 from uegr.cli.listings import list_
 from uegr.cli.models import app as models
 from uegr.cli.playground import playground
@@ -70,7 +70,7 @@ class Program(TyperGroup):
         name, arguments = ctx.invoked_subcommand or "", ctx.meta["arguments"]
         command = self.commands.get(name)
         has_resume = command is not None and any(RESUME in one.opts for one in command.params)
-        return advice(arguments, has_resume and can_resume(name, arguments, stop))
+        return resuming(stop) or advice(arguments, has_resume and can_resume(name, arguments))
 
 
 app = typer.Typer(

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from uegr.cli.options import FILES, LABELS, AllowCode, Device, Json, Quiet, Trus
 from uegr.cli.printing import print_json
 from uegr.errors import InputError
 from uegr.terminal import echo
+
+if TYPE_CHECKING:
+    from uegr.training.config import RunConfig
 
 Flags = dict[str, Any]  # a key of the configuration, such as training.epochs, and its value; None: not given
 LORA_RANK = 8
@@ -182,8 +185,8 @@ def train(
         bool,
         typer.Option(
             "--resume",
-            help="Resume an interrupted run: --resume RUN, or the same command again. A finished one stays as it is, "
-            "with exit code 0.",
+            help="Resume an interrupted run: --resume RUN, or the same command again. A method of your own needs "
+            "--allow-code again. A finished run stays as it is, with exit code 0.",
         ),
     ] = False,
     device: Device = None,
@@ -215,7 +218,7 @@ def train(
     if finished and resume:
         check_whole(output)
     try:
-        with usual(), resumable(output):
+        with usual(), resumable(output, again(chosen, device)):
             result = train_run(chosen, output, resume=resume, quiet=quiet, device=device)
     finally:
         leave_processes()
@@ -227,6 +230,15 @@ def train(
         from uegr.report.terminal import show_scores
 
         show_scores(result, output)
+
+
+def again(config: "RunConfig", device: str | None) -> list[str]:
+    """What `uegr train --resume RUN` needs besides the run: consent to run its code, and the device."""
+    from uegr.training.factories import is_own
+
+    flags = ["--allow-code"] if is_own(config.method["name"]) else []
+    flags += ["--trust-remote-code"] if config.model.trust_remote_code else []
+    return [*flags, "--device", str(device)] if device else flags
 
 
 def started(run: Path, config: Path | None, output: Path | None, resume: bool) -> tuple[Path, Path]:

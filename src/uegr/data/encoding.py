@@ -71,6 +71,9 @@ def guarded(path: Path, encoding: str, rows: Iterator[Item]) -> Iterator[Item]:
             f"{path}, line {line}: byte {byte:#04x} is not {encoding.removesuffix('-sig')}; name the encoding "
             "(--encoding), for instance cp1252 for western Windows files or gb18030 for Chinese ones"
         ) from None
+    except UnicodeError as error:  # no single byte is wrong: the mark at the start is missing
+        remedy = "leave out --encoding to detect it, or name another, for instance utf-16-le"
+        raise InputError(f"{path} is not {encoding} ({error}); {remedy}") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path} is a truncated or damaged gzip file ({error}); copy or download it again") from None
     except OSError as error:

@@ -82,6 +82,10 @@ def load(
     found = resolve(source, reading, paper_split)
     if found.card is not None:
         warn_of_unused(found.name, reading, kind)
+    elif paper_split:
+        raise InputError(
+            f"expected a data set of the papers, got {found.name}, which has no card; leave out --paper-split"
+        )
     wanted = chosen(found.name, found.sources, splits)
     with_labels = labelled_splits(found.sources, wanted, labelled, reading)
     if not with_labels:

@@ -165,6 +165,11 @@ def columns_of(path: Path, names: list[str], reading: Reading) -> Used:
     if text is None:
         text, detected = text_columns(path, [name for name in names if name != label])
         pair = pair or detected
+    if text == pair:
+        raise InputError(
+            f"{path}: expected two texts in two columns, got {text!r} for both; "
+            "name another one (--text-column, --pair-column), or leave out --pair-column"
+        )
     for name in (text, pair, label):
         if name is not None and names.count(name) > 1:
             raise InputError(f"{path}: the column {name!r} occurs {names.count(name)} times; rename one")

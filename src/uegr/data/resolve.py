@@ -158,13 +158,26 @@ def from_name(name: str, reading: Reading) -> Found:
     if root and not Path(name).is_absolute() and (root / name).is_dir() and (files := split_files(root / name)):
         return Found(Path(name).name, read_all(files, reading))
     path, _, config = name.partition(":")
-    if path.count("/") != 1 or suffix_of(Path(path)) or Path(name).is_absolute() or Path(name).exists():
+    if not is_hub_name(name):
         raise NotFound(unknown(name))
     try:
         downloaded = hub.download(path, config or None)
     except InputError as error:
         raise InputError(not_found(name, f"the hub data set ({error})", f"{name}/train.jsonl.gz")) from None
     return from_hub(name, dict(downloaded), reading)
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name may be one of the hub, such as `owner/name` or `owner/name:config`."""
+    path = name.partition(":")[0]
+    return (
+        path.count("/") == 1 and not suffix_of(Path(path)) and not Path(name).is_absolute() and not Path(name).exists()
+    )
+
+
+def is_elsewhere(name: str) -> bool:
+    """Whether the rows may have to be downloaded: those of a card, or of the hub."""
+    return card_of(name) is not None or is_hub_name(name)
 
 
 def unknown(name: str) -> str:

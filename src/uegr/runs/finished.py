@@ -25,7 +25,7 @@ from uegr.models import Loaded
 from uegr.models.device import chosen_device, placed
 from uegr.models.multitask import answering
 from uegr.models.texts import Text, probabilities
-from uegr.runs import folder, manifest
+from uegr.runs import folder, manifest, paths
 from uegr.runs.prepare import folded
 from uegr.runs.sets import loaded
 from uegr.runs.start import moved, start_of
@@ -64,14 +64,20 @@ class FinishedTask:
         """The length that training used, in tokens."""
         return self.run.result.training.max_length
 
+    def _owns(self, name: str | None) -> bool:
+        """Whether a name means the task's own data set; a path that leads to another file here does not."""
+        if name == self.about.dataset:
+            return not paths.is_other(name, self.run.folder)
+        return name in (None, self.name)
+
     def data(self, name: str | None = None, **reading: Any) -> Data:
         """The task's own data set, or another one with the same labels; `reading` as in `uegr.data.load`.
 
         Of another file the columns of the training file are read, where it has them and `reading` names no others.
         """
-        if name in (None, self.about.dataset, self.name):
+        if self._owns(name):
             reading = self.run.config.dataset.reading() | reading
-            data = data_room.load(self.about.dataset, labelled=True, labels=self.labels, **reading)
+            data = paths.load(self.about.dataset, self.run.folder, labelled=True, labels=self.labels, **reading)
             return replace(folded(data, self.run.config.dataset), metrics=self.about.metrics)
         return loaded(str(name), self.labels, **as_before(str(name), self.about.columns, **reading))
 
@@ -81,7 +87,7 @@ class FinishedTask:
         Another one that has a single split is used whole, without the rows that this task was trained on.
         """
         data = self.data(name, **reading)
-        if name not in (None, self.about.dataset, self.name):
+        if not self._owns(name):
             single = [split for split, rows in data.splits.items() if "label" in rows.column_names] == ["train"]
             return replace(data, splits={"test": self.unseen(data.name, data.splits["train"])}) if single else data
         if data.validation is None and "test" not in data.splits:

@@ -1,6 +1,7 @@
 """A finished run for the model hub: weights, tokenizer, the model card with its model-index, and `.eval_results`.
 
-result.json and config.yaml stay at home: they hold paths of this machine. The card has the settings and the figures.
+result.json, config.yaml and paths.json stay at home: they hold paths of this machine. The card has the settings and
+the figures.
 """
 
 import shutil
@@ -14,11 +15,11 @@ from uegr.cache import box
 from uegr.errors import InputError
 from uegr.files import write_text
 from uegr.result import Result, Task
-from uegr.runs import folder, manifest, model_card
+from uegr.runs import folder, manifest, model_card, paths
 from uegr.statistics import Figure
 
 RESULTS = ".eval_results"
-AT_HOME = {folder.CONFIG}  # of the files that the manifest names
+AT_HOME = {folder.CONFIG, paths.FILE}  # of the files that the manifest names
 SPLITS = ("test", "validation")  # the first that has scores is reported
 
 

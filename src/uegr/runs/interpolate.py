@@ -19,7 +19,7 @@ from uegr.models import cards
 from uegr.models.texts import length_limit
 from uegr.pieces.encoder import encoder
 from uegr.result import Config, Result
-from uegr.runs import folder, manifest, outcome
+from uegr.runs import folder, manifest, outcome, paths
 from uegr.runs.finished import FinishedRun, open_run
 from uegr.runs.prepare import Prepared, heads_of, load_sets
 from uegr.runs.start import located, start_of
@@ -43,6 +43,7 @@ def interpolate_run(source: Path, place: Path, weight: float, *, trust_remote_co
     mix(run.model, prepared, weight)
     with folder.held(place):
         folder.write_config(place, settings)
+        paths.remember(place, prepared.names.values(), source)
         outcome.save(run.loaded, place)
         manifest.write(place, manifest.read(source).origin)
         tasks = {task: outcome.task(prepared, task) for task in prepared.sets}
@@ -65,7 +66,7 @@ def reopened(run: FinishedRun) -> Prepared:
     trusting = run.config.model.model_copy(update={"trust_remote_code": run.trust_remote_code})
     config = located(run.config.model_copy(update={"model": trusting}), run.folder)
     heads = heads_of(config)
-    sets, names = load_sets(config, heads.names(config), development=False)
+    sets, names = load_sets(config, heads.names(config), development=False, place=run.folder)
     cut = length_limit(run.tokenizer, config.training.max_length)
     return Prepared(config, sets, names, run.loaded, {}, heads, cut, lambda: manifest.read(run.folder).origin.weights)
 

@@ -20,7 +20,7 @@ from uegr.models import Loaded
 from uegr.models import cards as model_cards
 from uegr.models.texts import length_limit
 from uegr.models.tokens import tokenized
-from uegr.runs import manifest
+from uegr.runs import manifest, paths
 from uegr.runs.heads import Heads, OneHead, SeveralHeads
 from uegr.training.config import LORA_RATE, PRETRAINED_RATE, SCRATCH_RATE, DatasetConfig, RunConfig, TrainingConfig
 from uegr.training.factories import is_own
@@ -96,14 +96,15 @@ def heads_of(config: RunConfig) -> Heads:
     return SeveralHeads() if config.model.name == "mtdnn" else OneHead()
 
 
-def prepare(config: RunConfig, *, development: bool = False) -> Prepared:
+def prepare(config: RunConfig, *, place: Path | None = None, development: bool = False) -> Prepared:
     """Load rows and model; whatever cannot work is an error here, before anything is written.
 
-    `development` is for a search, which must not see test rows: they are then not in the data.
+    `place` is the folder of the run, which may know where its data is. `development` is for a search, which must not
+    see test rows: they are then not in the data.
     """
     heads = heads_of(config)
     heads.check(config)
-    sets, names = load_sets(config, heads.names(config), development)
+    sets, names = load_sets(config, heads.names(config), development, place)
     loaded = heads.load(full(config), sets)
     weights_hash = manifest.hashing(loaded.model)
     length = config.training.max_length
@@ -113,22 +114,24 @@ def prepare(config: RunConfig, *, development: bool = False) -> Prepared:
     return Prepared(full(config), sets, names, loaded, rows, heads, cut, weights_hash)
 
 
-def load_sets(config: RunConfig, names: list[str], development: bool) -> tuple[Sets, dict[str, str]]:
+def load_sets(
+    config: RunConfig, names: list[str], development: bool, place: Path | None
+) -> tuple[Sets, dict[str, str]]:
     """Every data set under its task's name, and the name that the user gave it."""
     sets: Sets = {}
     given: dict[str, str] = {}
     for name in names:
-        data = load_data(config, name)
+        data = load_data(config, name, place)
         if data.name in sets:
             raise InputError(f"expected data sets with different names, got {data.name} twice")
         sets[data.name], given[data.name] = without_test(data) if development else data, name
     return sets, given
 
 
-def load_data(config: RunConfig, name: str) -> Data:
+def load_data(config: RunConfig, name: str, place: Path | None = None) -> Data:
     """The rows to train and validate on; a validation split is held out where there is none."""
     options = config.dataset
-    data = data_room.load(name, labelled=True, **options.reading())
+    data = paths.load(name, place, labelled=True, **options.reading())
     if "train" not in data.splits:
         splits = ", ".join(data.splits)
         raise InputError(f"{data.name} has no training split, only {splits}; use it with `uegr evaluate`")

@@ -24,6 +24,7 @@ def check_reporting(given: str | Sequence[str]) -> None:
     names = [name for name in reporters(given) if name != "all"]
     if not names:
         return
+    check_names(names)
     integrations: Any = import_module("transformers.integrations")
     try:
         integrations.get_reporting_integration_callbacks(names)
@@ -34,3 +35,14 @@ def check_reporting(given: str | Sequence[str]) -> None:
         if name not in here:
             package = PACKAGES.get(name, name)
             raise InputError(f"training.report_to={name} needs the package {package}; pip install {package}")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise for a name that is empty, and for several in one."""
+    for name in names:
+        parts = [part.strip() for part in name.split(",") if part.strip()]
+        if not parts:
+            raise InputError(f"expected a name such as tensorboard, got {name!r}; use --report-to tensorboard")
+        if len(parts) > 1 or "," in name:
+            use = " ".join(f"--report-to {part}" for part in parts)
+            raise InputError(f"expected one name for each --report-to, got {name!r}; use {use}")

@@ -13,7 +13,7 @@ from uegr.errors import InputError
 from uegr.files import naming
 from uegr.models.device import chosen_device
 from uegr.result import Result, Training
-from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, probes, start, teachers
+from uegr.runs import augment, checkpoints, folder, interpolate, manifest, outcome, paths, probes, start, teachers
 from uegr.runs.prepare import Prepared, prepare, resolved
 from uegr.runs.reporting import check_reporting
 from uegr.runs.trainer import keeps_best, make_trainer
@@ -42,7 +42,7 @@ def train(
     if folder.is_done(place):
         return folder.finished(place)
     check_reporting(config.training.report_to)
-    prepared = prepare(start.located(config, place), development=development)
+    prepared = prepare(start.located(config, place), place=place, development=development)
     augment.check(prepared)
     probes.check(prepared)
     if config.training.interpolation is not None:
@@ -52,6 +52,7 @@ def train(
         if first:
             folder.check(place, settings, resume)  # again: another process may have started here in the meantime
             folder.write_config(place, settings)
+            paths.remember(place, prepared.names.values())
         prepared = teachers.taught(prepared, taught, place, quiet)
         origin = cache(lambda: manifest.origin(settings, prepared.rows, prepared.weights_hash(), outcome.versions()))
         trainer, bar = make_trainer(prepared, place, origin, quiet, computes_on)

@@ -14,6 +14,7 @@ from uegr.methods.contract import MethodFactory
 from uegr.training.factories import factory, is_own, refuse_code
 from uegr.training.overrides import put, setting_of
 
+FINITE = ConfigDict(allow_inf_nan=False)  # 1e400 is infinite
 PRETRAINED_RATE, SCRATCH_RATE = 5e-5, 1e-3
 LORA_RATE = 5e-4  # Hu 2022, table 9
 # The method where none is named: what `uegr recommend` answers from the committed results; a test compares the two.
@@ -25,9 +26,9 @@ MetricName = Annotated[  # evaluation/metrics.py computes them
 
 
 class Strict(BaseModel):
-    """Refuses keys it does not know."""
+    """Refuses keys it does not know, and numbers that are not finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class ModelConfig(Strict):
@@ -195,7 +196,7 @@ def checked(name: str, make: MethodFactory, options: dict[str, Any]) -> dict[str
             raise InputError(f"{name} has no option {key}; {did_you_mean(key, parameters)}")
     wanted: dict[str, Any] = {key: (parameters[key].annotation, ...) for key in options}
     untyped = {key: (Any, ...) for key, (kind, _) in wanted.items() if kind is inspect.Parameter.empty}
-    model = create_model(f"{name} options", **(wanted | untyped))
+    model = create_model(f"{name} options", __config__=FINITE, **(wanted | untyped))
     try:
         return {key: getattr(model(**options), key) for key in options}
     except ValidationError as error:

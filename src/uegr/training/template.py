@@ -1,6 +1,7 @@
 """A configuration to start from: what must be chosen, and every other key with its default behind a comment sign."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -10,17 +11,27 @@ from uegr.training.keys import Key, keys, method_options
 
 TITLE = (
     "# A run of uegr. Train it with: uegr train --config FILE",
-    "# A line that starts with # shows a default. Remove the # to change it. docs/configuration.md has all keys.",
+    "# A line that starts with # shows a default. Remove the # to change it. The flags of uegr train override it.",
 )
 
 
-def template(*, method: str | None = None, model: str = "minilm", dataset: str = "snippets") -> str:
+def template(
+    *,
+    method: str | None = None,
+    model: str = "minilm",
+    dataset: str = "snippets",
+    reading: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """The text of a YAML file that trains as it is; without a method, with the recommended one and its settings.
+
+    `reading` is how the data set is read: further keys of its section.
 
     >>> print(template(dataset="reviews.csv").partition("dataset:")[2].splitlines()[1])
       name: reviews.csv  # a data set (`uegr list datasets`), a file or a folder; several for mtdnn, separated by commas
     """
-    chosen = {"model.name": model, "dataset.name": dataset}
+    chosen = {"model.name": model, "dataset.name": dataset} | {
+        f"dataset.{key}": value for key, value in reading.items()
+    }
     named = {"name": method} if method else RECOMMENDED
     lines = [*TITLE, "", "method:", f"  name: {written(named['name'])}  # `uegr list methods`"]
     for name, default in method_options(named["name"]).items():
