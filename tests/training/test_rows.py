@@ -67,3 +67,12 @@ def test_whoever_tokenises_later_is_left_alone(tmp_path: Path) -> None:
     )
     trainer(tmp_path, train_dataset=lazily)
     trainer(tmp_path, train_dataset=[TOKENS | {"labels": 0, "text": "a film"}] * 4).train()
+
+
+def test_no_rows_at_all_are_said(tmp_path: Path) -> None:
+    for rows in ([], Dataset.from_list([]), Dataset.from_list(TEXTS).select([])):
+        line = line_of(tmp_path, train_dataset=rows)
+        assert line == "expected at least one row in train_dataset, got an empty dataset; check its filter or its split"
+    assert "got an empty dataset" in line_of(tmp_path, train_dataset=[], balance="weights")
+    trainer(tmp_path, train_dataset=None)
+    trainer(tmp_path, train_dataset=Dataset.from_list(TEXTS).to_iterable_dataset())

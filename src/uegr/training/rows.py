@@ -3,7 +3,7 @@
 Lists and Datasets are looked at; a stream or a dataset of the user's own is not, since reading it may cost anything.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from uegr.training.labels import KEYS, check_labels, check_numbered
 
 def check_rows(trainer: Any) -> None:
     """Raise for rows that no training can use, with the remedy."""
+    check_some(trainer.train_dataset)
     for name, rows in given_sets(trainer):
         plain = plainly_collated(trainer)
         if plain:
@@ -23,6 +24,14 @@ def check_rows(trainer: Any) -> None:
         check_numbered(rows, name)
         if plain and trainer.compute_loss_func is None:
             check_labels(trainer.model, rows, name)
+
+
+def check_some(rows: Any) -> None:
+    """Raise for training rows that are none; whatever has a length is asked."""
+    if isinstance(rows, Sized) and not len(rows):
+        raise InputError(
+            "expected at least one row in train_dataset, got an empty dataset; check its filter or its split"
+        )
 
 
 def given_sets(trainer: Any) -> Iterator[tuple[str, Any]]:
