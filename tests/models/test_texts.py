@@ -146,3 +146,18 @@ def test_a_wrapper_that_names_no_input_takes_all():
     wrapper.forward = lambda **named: model(**named)
     assert [accepted(model)(name) for name in ("input_ids", "token_type_ids")] == [True, False]
     assert accepted(wrapper)("token_type_ids")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, float("nan"), ("a", None), ("a", "b", "c"), {"a": 1, "b": 2}])
+def test_what_is_no_text_is_named_with_its_row(wrong, monkeypatch):
+    monkeypatch.setattr("uegr.models.texts.WINDOW", 2)
+    model, tokenizer = subject()
+    for texts in (["w5", "w6", "w7", wrong], [("w5", "w6")] * 3 + [wrong], [wrong]):
+        with pytest.raises(InputError) as caught:
+            probabilities(model, tokenizer, texts)
+        row = len(texts) - 1
+        assert str(caught.value).startswith(f"row {row}: expected a text or a pair of texts, got {str(wrong)!r}")
+        assert "; " in str(caught.value)
+    with pytest.raises(InputError, match="got a mixture"):
+        probabilities(model, tokenizer, ["w5", ("w5", "w6")])
+    assert probabilities(model, tokenizer, [["w5", "w6"], np.array(["w5", "w6"])]).shape == (2, 2)

@@ -113,3 +113,17 @@ def test_a_slice_is_no_dataset():
     """`split[:8]` of a Dataset is a dict of lists: it ended in an AttributeError."""
     with pytest.raises(InputError, match=r"^expected a Dataset, got dict; take rows with split.select\(range\(8\)\)$"):
         tokenized(rows()[:1], None)
+
+
+@pytest.mark.parametrize("name", ["text", "pair"])
+@pytest.mark.parametrize("wrong", [None, 3])
+def test_what_is_no_text_is_named_with_its_row(words, name, wrong):
+    texts = ["a film"] * 1_003 + ["a good film" if wrong is None else wrong]
+    count = len(texts)
+    column = [wrong] * count if wrong == 3 else [*texts[:-1], None]
+    row = 0 if wrong == 3 else count - 1
+    dataset = datasets.Dataset.from_dict({"text": ["a film"] * count, "label": [0] * count} | {name: column})
+    with pytest.raises(InputError) as caught:
+        tokenized(dataset, words)
+    line = f"row {row}: expected a text in the column {name}, got {wrong}; make it a str, or leave out the row"
+    assert str(caught.value) == line

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from uegr.errors import InputError
-from uegr.playground.opened import MOST, Model, checked_text, distinct, open_models
+from uegr.playground.opened import MOST, Model, checked_text, distinct, limit_note, open_models
 from uegr.runs import folder
 
 
@@ -91,6 +91,13 @@ def test_a_text_that_cannot_be_asked_is_one_clear_line(given: tuple[str, str], p
 def test_a_text_loses_what_a_page_would_not_show() -> None:
     assert checked_text(" a\x1b[31m \ud800\u202e<b>", None, False) == "a[31m \ufffd<b>"
     assert checked_text("a", "b", True) == ("a", "b")
+
+
+def test_a_full_box_is_said() -> None:
+    said = f"a text ends after {MOST:,} characters; what is beyond is left out"
+    assert limit_note(["a" * MOST]) == limit_note(["a", "b" * MOST]) == said
+    assert limit_note(["\N{FACE WITH TEARS OF JOY}" * (MOST // 2)]) == said  # a browser counts two
+    assert limit_note(["a" * (MOST - 1), None, ""]) == ""
 
 
 def test_multi_task_runs_need_the_task(runs: list[Path]) -> None:

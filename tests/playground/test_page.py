@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.chromium import Browser, browser, program
-from uegr.playground.opened import open_models
+from uegr.playground.opened import MOST, limit_note, open_models
 from uegr.playground.play import Playground
 from uegr.runs import folder
 
@@ -174,6 +174,18 @@ def test_an_empty_text_is_one_line_on_the_page(tab: Browser, address: str) -> No
     tab.until(f"{ANSWERS.format('first')}.length === 0")
     tab.run("document.querySelector('#press').click()")
     tab.until("document.querySelector('#note textarea')?.value === 'type a sentence'")
+
+
+def test_a_text_that_is_cut_is_said_for_as_long_as_it_stands_there(address: str, tab: Browser) -> None:
+    opened(tab, address)
+    tab.type("#text0 textarea", "film " * (MOST // 5) + "and more")
+    note = f"document.querySelector('#note textarea')?.value.includes({json.dumps(limit_note(['a' * MOST]))})"
+    tab.until(note)
+    assert tab.run("document.querySelector('#text0 textarea').value.length") == MOST
+    attack(tab)
+    assert tab.run(note)
+    tab.type("#text0 textarea", "a lovely film")
+    tab.until("!document.querySelector('#note')?.offsetParent")
 
 
 def test_an_example_fills_the_box(tab: Browser, address: str) -> None:

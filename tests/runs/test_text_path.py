@@ -11,6 +11,7 @@ from transformers import DataCollatorWithPadding
 
 from tests.tiny_run import data_folder, model_folder
 from uegr.attacks import Victim
+from uegr.errors import InputError
 from uegr.models.tokens import tokenized
 from uegr.runs.finished import FinishedRun, open_run
 from uegr.runs.train import train
@@ -72,3 +73,12 @@ def test_an_empty_text_is_an_unknown_word(run: FinishedRun) -> None:
     """The model attends to it: its answer is that of the unknown word."""
     empty, unknown = run.predict(["", "neverseenword"])
     assert empty.probabilities == pytest.approx(unknown.probabilities, abs=1e-6)
+
+
+def test_what_is_no_text_is_one_line(run: FinishedRun) -> None:
+    for wrong in (None, 3):
+        texts: Any = ["a fine film", wrong]
+        with pytest.raises(
+            InputError, match=f"row 1: expected a text or a pair of texts, got '{wrong}'; make it a str"
+        ):
+            run.predict(texts)

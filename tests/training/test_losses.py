@@ -105,8 +105,8 @@ def test_a_block_inside_another_changes_nothing_and_an_error_removes_the_hooks()
 
 
 def test_what_cannot_be_balanced_is_one_line(tmp_path: Path) -> None:
-    def refuse(line: str, rows: Any = None, **more: Any) -> None:
-        model, _ = tiny("bert")
+    def refuse(line: str, rows: Any = None, classes: int = 2, **more: Any) -> None:
+        model, _ = tiny("bert", num_labels=classes)
         rows = rows_for(model, 4) if rows is None else rows
         with pytest.raises(InputError, match=line) as caught:
             RobustTrainer(model=model, args=arguments(tmp_path), train_dataset=rows, method="vanilla", **more)
@@ -115,7 +115,7 @@ def test_what_cannot_be_balanced_is_one_line(tmp_path: Path) -> None:
     refuse("weights, sampling or None, got 'weight'", balance="weight")
     refuse("expected compute_loss_func, or balance='weights'", balance="weights", compute_loss_func=calls_of()[0])
     model, _ = tiny("bert")
-    refuse("one class per row to balance", rows_for(model, 4, regression=True), balance="weights")
+    refuse("one class per row to balance", rows_for(model, 4, regression=True), classes=1, balance="weights")
     refuse("expected labels in the training rows", [{"input_ids": [5, 6]}], balance="weights")
     refuse("expected compute_loss_func to be a function of outputs and labels, got str", compute_loss_func="mse")
 

@@ -119,8 +119,8 @@ def test_a_balanced_training_resumes_and_accumulates(tmp_path):
     assert list(small._get_train_sampler()) == list(plain._get_train_sampler())
 
 
-def test_numbers_have_no_classes_to_balance(tmp_path):
-    trainer = trainer_of(tmp_path, rows_of([0.5, 1.5, 2.0]), balance="sampling")
+def test_several_labels_per_row_have_no_classes_to_balance(tmp_path):
+    trainer = trainer_of(tmp_path, rows_of([[0.0, 1.0, 1.0]] * 3), balance="sampling")
     with pytest.raises(InputError, match="one class per row to balance"):
         trainer.get_train_dataloader()
 

@@ -85,9 +85,26 @@ def sides(texts: Sequence[Text]) -> tuple[list[str], ...]:
     """
     if all(isinstance(text, str) for text in texts):
         return (list(texts),)  # type: ignore[arg-type]
-    if all(not isinstance(text, str) and len(text) == 2 for text in texts):
+    check_texts(texts)
+    if not any(isinstance(text, str) for text in texts):
         return [text[0] for text in texts], [text[1] for text in texts]
     raise InputError("expected texts, or pairs of texts, got a mixture")
+
+
+def check_texts(texts: Sequence[Any]) -> None:
+    """Raise for the first row, counted from 0, that is neither a text nor a pair of texts."""
+    for row, text in enumerate(texts):
+        if not isinstance(text, str) and not is_pair(text):
+            raise InputError(
+                f"row {row}: expected a text or a pair of texts, got {str(text)[:60]!r}; "
+                "make it a str, or leave out the row"
+            )
+
+
+def is_pair(text: Any) -> bool:
+    """Whether this is two texts."""
+    sequence = isinstance(text, tuple | list | np.ndarray) and len(text) == 2
+    return sequence and all(isinstance(side, str) for side in text)
 
 
 def encode(tokenizer: Any, columns: tuple[list[str], ...], limit: int | None) -> Any:
@@ -168,6 +185,7 @@ def batches(
     """
     if batch_size < 1:
         raise InputError(f"expected batch_size >= 1, got {batch_size}")
+    check_texts(texts)
     limit, wanted, device, done = length_limit(tokenizer, max_length), accepted(model), device_of(model), 0
     for start in range(0, len(texts), WINDOW):
         made = encode(tokenizer, sides(texts[start : start + WINDOW]), limit)

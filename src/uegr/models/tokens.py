@@ -40,15 +40,32 @@ def tokenized(dataset: "Dataset", tokenizer: Any, max_length: int | None = None)
 
 def write(path: Path, dataset: "Dataset", tokenizer: Any, limit: int | None) -> None:
     """Tokenise all rows into an Arrow file."""
+
+    def tokens_of(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, list[Any]]:
+        check_columns(batch, rows[0])
+        return encoded(batch, tokenizer, limit)
+
     with progress_in_a_terminal():
         dataset.map(
-            lambda batch: encoded(batch, tokenizer, limit),
+            tokens_of,
             batched=True,
+            with_indices=True,
             remove_columns=dataset.column_names,
             cache_file_name=str(path),
             load_from_cache_file=False,
             desc="tokenising",
         )
+
+
+def check_columns(batch: dict[str, list[Any]], start: int) -> None:
+    """Raise for the first row that has no text where one belongs; `start` is the number of the batch's first row."""
+    for name in ("text", "pair"):
+        for row, text in enumerate(batch.get(name, ()), start):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"row {row}: expected a text in the column {name}, got {text!r:.60}; "
+                    "make it a str, or leave out the row"
+                )
 
 
 def mapped(path: Path, key: str) -> "Dataset":

@@ -122,3 +122,13 @@ def checked_text(text: str | None, pair: str | None, paired: bool) -> Text:
     if (length := max(map(len, sides))) > MOST:
         raise InputError(f"expected at most {MOST:,} characters, got {length:,}; shorten the text")
     return (sides[0], sides[1]) if paired else sides[0]
+
+
+def limit_note(texts: Sequence[str | None]) -> str:
+    """A line where a box is full, so that the browser may have left out the end; it counts UTF-16 units.
+
+    >>> limit_note(["a short text"])
+    ''
+    """
+    longest = max(len((text or "").encode("utf-16-le", "surrogatepass")) // 2 for text in texts)
+    return f"a text ends after {MOST:,} characters; what is beyond is left out" if longest >= MOST else ""

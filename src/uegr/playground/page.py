@@ -11,7 +11,7 @@ from uegr.errors import InputError
 from uegr.models.texts import Text
 from uegr.playground.attacked import Attacked, Piece, default_choice
 from uegr.playground.examples import PAIRS, SENTENCES
-from uegr.playground.opened import MOST, Model, checked_text
+from uegr.playground.opened import MOST, Model, checked_text, limit_note
 from uegr.playground.play import RADII, STEP, Playground
 from uegr.runs.finished import Prediction
 
@@ -173,13 +173,17 @@ class Page:
         """The line below the text boxes; no line where there is nothing to say."""
         return self.ui.Textbox(line, visible=bool(line))
 
+    def left_out(self, texts: tuple[str | None, ...], text: Text) -> str:
+        """What the boxes, or some models, do not take of the text."""
+        return "; ".join(line for line in (limit_note(texts), *self.play.cut(text)) if line)
+
     def on_text(self, *texts: str | None) -> list[Update]:
         """The answers to a new text."""
         try:
             text = self.text(texts)
             answers = zip(self.play.models, self.play.predictions(text), strict=True)
             found: list[Update] = [bars(model, answer) for model, answer in answers]
-            return [self.noted("; ".join(self.play.cut(text))), *found]
+            return [self.noted(self.left_out(texts, text)), *found]
         except InputError as error:
             typed = any((text or "").strip() for text in texts)
             return [self.noted(str(error) if typed else ""), *([None] * len(self.answers))]
@@ -198,11 +202,13 @@ class Page:
         shown: list[Update] = [SEARCHING, [], [], None] * len(self.attacked)
         asked = BETWEEN.join(text or "" for text in texts)
         try:
-            found = self.play.attacked(self.text(texts), attack, side)
-            yield [self.noted(""), asked, self.ui.Row(visible=True), *shown]
+            text = self.text(texts)
+            found, note = self.play.attacked(text, attack, side), self.noted(self.left_out(texts, text))
+            yield [note, asked, self.ui.Row(visible=True), *shown]
             for number, (model, one) in enumerate(zip(self.play.models, found, strict=True)):
                 shown[4 * number : 4 * number + 4] = self.drawn(model, one)
-                yield [self.noted(""), asked, self.ui.skip(), *shown]  # it may be hidden by now
+                # another text may stand there by now, with a note of its own, and the row may be hidden
+                yield [self.ui.skip(), asked, self.ui.skip(), *shown]
         except InputError as error:
             yield [self.noted(str(error)), "", self.ui.Row(visible=False), *(["", [], [], None] * len(self.attacked))]
 

@@ -26,6 +26,7 @@ from uegr.training.averaging import Averages, MeanWeights
 from uegr.training.finite import Guard, check_weights, description
 from uegr.training.losses import Balance, OwnLoss, chosen_loss, class_numbers
 from uegr.training.requirements import as_method, check_labelled, refuse, warn
+from uegr.training.rows import check_rows
 from uegr.training.sampling import Balanced, GroupedByLength
 from uegr.training.step import accumulate, edit_gradients, finish_update
 
@@ -57,6 +58,7 @@ class RobustTrainer(Trainer):
         self.method = copy.deepcopy(as_method(method))
         super().__init__(*args, **kwargs)
         self.balance, self.weight_decay_on = balance, weight_decay_on
+        check_rows(self)
         function, self.compute_loss_func = self.compute_loss_func, None
         soft, self.label_smoother = (temperature, self.args.label_smoothing_factor), None
         self.own_loss = OwnLoss(chosen_loss(balance, function, self.train_dataset, self.model, soft))

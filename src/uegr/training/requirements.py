@@ -4,8 +4,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from datasets import Dataset
-
 from uegr.errors import InputError, TrainingWarning
 from uegr.methods import Method
 from uegr.methods.contract import is_factory
@@ -36,20 +34,8 @@ def check_labelled(batch: Mapping[str, Any], names: Sequence[str]) -> None:
         )
 
 
-def check_numbered(rows: Any) -> None:
-    """Raise for training rows whose labels are names; a stream or a dataset of the user's own is not looked at."""
-    first = rows[0] if isinstance(rows, list | tuple | Dataset) and len(rows) else {}
-    key = next((name for name in ("labels", "label") if isinstance(first, Mapping) and name in first), None)
-    if key is not None and isinstance(first[key], str):
-        raise InputError(
-            f"expected class numbers in the column {key} of train_dataset, got names such as {first[key]!r:.40}; "
-            f"number them with train_dataset.class_encode_column({key!r}), or read the file with uegr.data.load"
-        )
-
-
 def refuse(trainer: Any) -> None:
     """Raise for what cannot work, with the remedy."""
-    check_numbered(trainer.train_dataset)
     method: Method = trainer.method
     if trainer.args.n_gpu > 1:
         raise InputError("expected one GPU per process, got DataParallel over several; start with torchrun instead")

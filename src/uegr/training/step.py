@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from uegr.methods import Method
 from uegr.pieces.embedding import Batch, unwrapped
 from uegr.pieces.schedule import Moment
+from uegr.training.labels import check_batch
 from uegr.training.requirements import as_method
 
 Backward = Callable[[Tensor], Any]
@@ -31,6 +32,7 @@ def backward(
     """
     method = as_method(method)
     method.objective.check(model)
+    check_batch(model, batch)
     moment = step if isinstance(step, Moment) else Moment(step)
     terms = accumulate(method, model, batch, moment, backward or Tensor.backward)
     edit_gradients(method, model, moment)
