@@ -102,9 +102,8 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
         group.baseline = closest(group, group.vanillas)
         group.base = base_of(group, groups)
     for some in by_block(groups).values():
-        units = [group.baseline for group in some if group.baseline] or [group for group in some if group.is_baseline]
         for group in some:
-            group.units = units
+            group.units = [one.baseline for one in some if one.baseline] or [one for one in some if one.is_baseline]
     fill(groups)
     return sorted(groups, key=lambda group: (*group.block, group.method != BASELINE, group.method, rank(group)))
 
