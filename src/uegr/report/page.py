@@ -140,9 +140,7 @@ def default_title(collection: Collection, groups: Sequence[Group]) -> str:
     methods, names = distinct(g.method for g in groups), datasets(groups)
     if not groups:
         return "No runs yet"
-    own = distinct(
-        run.config.method.name for group in groups for run in group.runs
-    )  # variants have labels of their own
+    own = {run.config.method.name for group in groups for run in group.runs}  # not their variants
     what = enumerated(methods) if len(methods) < 4 else f"{len(own)} methods"
     return f"{what} on {enumerated(names) if len(names) < 3 else f'{len(names)} data sets'}"
 
